@@ -77,6 +77,15 @@ def code_record(name: str) -> str:
     return f"{CODE}{name.rpartition('.')[0].replace('.', '/')}.py"
 
 
+def module_of(record: str) -> str:
+    """The module whose code a record has.
+
+    >>> module_of(code_record("__torch__.layers.Linear"))
+    '__torch__.layers'
+    """
+    return record.removeprefix(CODE).removesuffix(".py").replace("/", ".")
+
+
 # -- versions ----------------------------------------------------------------------------------------------------------
 
 OLDEST_VERSION: Final = 1

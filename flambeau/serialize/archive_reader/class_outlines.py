@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from flambeau.executor.records import RecordError, dumps, loads
 from flambeau.executor.stored import CacheEntry, entry_under
-from flambeau.program.classes import ClassDefinition
+from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.function import Function
 from flambeau.program.origin import NO_NAMES, Names, Origin
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -162,6 +162,8 @@ class _Types:
         self._numbers: dict[tuple[Type, bool], int] = {}
         self._of_objects: dict[int, tuple[int, Type]] = {}
         """The same by identity: most types are named many times."""
+        self._attributes: dict[int, tuple[tuple[str, int, bool, bool], Attribute]] = {}
+        """What is written of attributes, by identity: classes that are written alike share them."""
 
     def number(self, type_: Type) -> int:
         """The number of a type. Raises RecordError for one that no record can hold."""
@@ -179,6 +181,14 @@ class _Types:
             number = self._numbers[key]
         self._of_objects[id(type_)] = number, type_
         return number
+
+    def attribute(self, attribute: Attribute) -> tuple[str, int, bool, bool]:
+        """What is written of an attribute. Raises RecordError as `number` does."""
+        known = self._attributes.get(id(attribute))
+        if known is None:
+            written = attribute.name, self.number(attribute.type), attribute.is_parameter, attribute.is_buffer
+            known = self._attributes[id(attribute)] = written, attribute
+        return known[0]
 
     def _write(self, what: str | bytes) -> int:
         self.written.append(what)
@@ -200,7 +210,7 @@ def _outline(definition: ClassDefinition, types: _Types) -> Outline:
         methods.append((name, tuple(parameters), types.number(function.schema.returns[0].type)))
     return Outline(
         definition.is_module,
-        tuple([(a.name, types.number(a.type), a.is_parameter, a.is_buffer) for a in definition.attributes]),
+        tuple(map(types.attribute, definition.attributes)),
         tuple(definition.constants.items()),
         definition.hooks,
         tuple(methods),

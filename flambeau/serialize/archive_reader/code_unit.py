@@ -23,7 +23,7 @@ from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opaque_type import OpaqueType
 from flambeau.schema.types import ClassType, Type
-from flambeau.serialize.archive_format import CODE, code_record
+from flambeau.serialize.archive_format import code_record, module_of
 from flambeau.serialize.archive_reader.class_outlines import Outline, OutlinedClass, Outlines, StoredOutlines
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames
@@ -35,7 +35,7 @@ from flambeau.serialize.archive_reader.equal_code import EqualCode, MethodCode
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.permissions import Permissions
-from flambeau.serialize.archive_reader.printed_code import PrintedCode, PrintedFunction
+from flambeau.serialize.archive_reader.printed_code import PrintedCode, PrintedFunction, without_module
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
 from flambeau.serialize.archive_reader.written_code import WrittenCode, WrittenFunction
@@ -65,6 +65,8 @@ class CodeUnit(CompilationUnit):
         self._ranges: dict[str, SourceRanges] = {}
         self._printed: dict[str, PrintedCode | None] = {}
         """By record; None for code that is written in another way."""
+        self._equal_texts: dict[str, PrintedCode | None] = {}
+        """The same by text, without the names of modules."""
         self._lock = NoForkLock()
         self._graphs = StoredGraphs()
         self._equal_code = EqualCode(self.types)
@@ -126,7 +128,7 @@ class CodeUnit(CompilationUnit):
         What does not compile is refused when something needs it.
         """
         file = self._file(record)
-        module = record.removeprefix(CODE).removesuffix(".py").replace("/", ".")
+        module = module_of(record)
         for name, node in file.definitions.items() if file is not None else ():
             if not node.lineno <= line <= (node.end_lineno or node.lineno):
                 continue
@@ -162,8 +164,15 @@ class CodeUnit(CompilationUnit):
         record = code_record(name)
         if record not in self._printed:
             text = self._texts.get(record)
-            self._printed[record] = None if text is None else PrintedCode.of(text, self.container.limits.code_nesting)
+            self._printed[record] = None if text is None else self._printed_text(text, module_of(record))
         return self._printed[record]
+
+    def _printed_text(self, text: str, module: str) -> PrintedCode | None:
+        """The same of the text of a module: classes that are written alike are one object."""
+        text = without_module(text, module)
+        if text not in self._equal_texts:
+            self._equal_texts[text] = PrintedCode.of(text, self.container.limits.code_nesting)
+        return self._equal_texts[text]
 
     def _ranges_of(self, source: Source) -> SourceRanges | None:
         """Where the text of a code record came from; None for a text that is no such record."""

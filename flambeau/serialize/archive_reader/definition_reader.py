@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from flambeau.frontend.scopes.name_resolution import Names
 from flambeau.frontend.scopes.parameter_defaults import as_declared
 from flambeau.frontend.scopes.python_constants import enum_type
 from flambeau.frontend.scopes.type_annotations import type_of_tree
-from flambeau.program.classes import ClassDefinition, InterfaceDefinition
+from flambeau.program.classes import Attribute, ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -41,6 +41,19 @@ _UNSHARED: Final = (list, dict, set)
 """What each class has of its own."""
 
 
+Signature = tuple[tuple[Argument, ...], tuple[Argument, ...]]
+"""Parameters and results."""
+
+
+class _Contents(NamedTuple):
+    """What a printed class consists of beside its methods."""
+
+    printed: PrintedClass
+    attributes: list[Attribute]
+    slots: dict[str, int]
+    constants: dict[str, Any]
+
+
 class MethodMaker(Protocol):
     """Makes a method whose body is compiled, or run as text, when something asks for it."""
 
@@ -61,8 +74,10 @@ class DefinitionReader:
         """The types of attributes by what is written for them."""
         self._values: dict[str, Any] = {}
         """Constants by what is written for them."""
-        self._signatures: dict[tuple[str, bool], tuple[tuple[Argument, ...], Type]] = {}
+        self._signatures: dict[tuple[str, bool], Signature] = {}
         """The parameters behind the first one of methods, or all of functions, and results."""
+        self._equal: dict[int, _Contents] = {}
+        """By what is printed, by identity, what all classes have that are printed so."""
 
     # -- as printed ---------------------------------------------------------------------------------------------------
 
@@ -78,26 +93,43 @@ class DefinitionReader:
                 del self._unit.types[added]
             self._annotations.clear()
             self._signatures.clear()
+            self._equal.clear()
             return None
         return definition.type
 
     def _fill(self, definition: ClassDefinition, printed: PrintedClass, make_method: MethodMaker) -> None:
+        equal = self._equal.get(id(printed))
+        if equal is None:
+            self._read_attributes(definition, printed)
+        else:
+            definition.attributes.extend(equal.attributes)
+            definition.slots.update(equal.slots)
+            definition.constants.update(equal.constants)
         lists = printed.lists
-        parameters, buffers = lists.get(_PARAMETERS, ()), lists.get(_BUFFERS, ())
-        for name, type_, value in printed.attributes:
-            if value:
-                definition.add_constant(name, self._printed_value(value))
-                continue
-            declared = self._printed_type(type_)
-            if isinstance(declared, TensorType):
-                declared = packed_attribute(definition.name, name) or declared
-            definition.add_attribute(name, declared, is_parameter=name in parameters, is_buffer=name in buffers)
         for method in printed.methods:
             schema = self.printed_schema(method, definition.type)
             definition.add_method(method.name, make_method(definition.type, schema, tree=None, printed=method))
         definition.hooks = tuple(lists.get(_PRE_HOOKS, ())), tuple(lists.get(_HOOKS, ()))
         if not {*definition.hooks[0], *definition.hooks[1]} <= definition.methods.keys():
             raise RuntimeError("there is no method for a hook")
+
+    def _read_attributes(self, definition: ClassDefinition, printed: PrintedClass) -> None:
+        parameters, buffers = printed.lists.get(_PARAMETERS, ()), printed.lists.get(_BUFFERS, ())
+        is_everybodys = True
+        for name, type_, value in printed.attributes:
+            if value:
+                definition.add_constant(name, self._printed_value(value))
+                is_everybodys = is_everybodys and value in self._values
+                continue
+            declared = self._printed_type(type_)
+            packed = packed_attribute(definition.name, name) if isinstance(declared, TensorType) else None
+            is_everybodys = is_everybodys and packed is None
+            definition.add_attribute(
+                name, packed or declared, is_parameter=name in parameters, is_buffer=name in buffers
+            )
+        if is_everybodys:
+            contents = definition.attributes.copy(), definition.slots.copy(), definition.constants.copy()
+            self._equal[id(printed)] = _Contents(printed, *contents)
 
     def printed_schema(self, printed: PrintedFunction, self_type: Type | None) -> FunctionSchema:
         """What a function takes and returns."""
@@ -109,20 +141,20 @@ class DefinitionReader:
         if known is None:
             file, node = self._parts.signature(printed.signature, is_method=is_method)
             schema = self.schema(file, node, self_type)
-            known = schema.arguments[is_method:], schema.returns[0].type
+            known = schema.arguments[is_method:], schema.returns
         if key not in self._signatures and not any(isinstance(a.default, _UNSHARED) for a in known[0]):
             self._signatures[key] = known
         first = () if self_type is None else (Argument("self", self_type),)
-        return FunctionSchema(printed.name, "", (*first, *known[0]), (Argument("", known[1]),))
+        return FunctionSchema(printed.name, "", (*first, *known[0]), known[1])
 
-    def _plain_signature(self, text: str) -> tuple[tuple[Argument, ...], Type] | None:
+    def _plain_signature(self, text: str) -> Signature | None:
         """The parameters of a method behind the first, and its result, where each has a type and nothing else."""
         parameters = parameters_of(text)
         if parameters is None:
             return None
         listed, result = parameters
         arguments = tuple([Argument(name, self._printed_type(type_)) for name, type_ in listed])
-        return arguments, self._printed_type(result)
+        return arguments, (Argument("", self._printed_type(result)),)
 
     def _printed_type(self, text: str) -> Type:
         known = self._annotations.get(text)

@@ -46,6 +46,25 @@ _NAMES: Final = re.compile(r'"([^"\\\n]*)",? ?')
 _SIGNATURE_END: Final = ":\n"
 
 
+_OF_OWNER: Final = re.compile(r"^  def \w+\(self: ([\w.]+\.)\w", re.M)
+
+
+def without_module(text: str, module: str) -> str:
+    """The text of a module without its name where a method says of what class it is: so that classes which are written
+    alike in several modules have one text.
+
+    >>> without_module("class A(Module):\n  def f(self: m.A) -> int:\n    return 1\n", "m").splitlines()[1]
+    '  def f(self: A) -> int:'
+    """
+    owner = f"{module}."
+    pieces, start = [], 0
+    for match in _OF_OWNER.finditer(text):
+        if match[1] == owner:
+            pieces.append(text[start : match.start(1)])
+            start = match.end(1)
+    return "".join([*pieces, text[start:]])
+
+
 class PrintedFunction(NamedTuple):
     """A method or a function."""
 
