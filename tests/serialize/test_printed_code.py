@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import flambeau
-from flambeau.schema.types import ClassType
+from flambeau.schema.types import INT, ClassType
 from flambeau.serialize.archive_reader.code_texts import code_texts
 from flambeau.serialize.archive_reader.container_reader import Container
 from flambeau.serialize.archive_reader.printed_code import PrintedCode
-from tests.serialize.handmade import archive, instance, load, module
+from tests.serialize.handmade import archive, instance, load, module, tensor
 
 DATA = Path(__file__).parent.parent / "data" / "archives"
 CLASS = "class M(Module):\n  n : int\n{}\n  def f(self: M) -> int:\n    return 1\n"
@@ -113,3 +114,38 @@ def test_a_broken_body_is_refused_when_something_needs_it() -> None:
     assert loaded() == 1
     with pytest.raises(flambeau.jit.ArchiveError, match="Syntax error"):
         loaded.g()
+
+
+def test_classes_of_several_modules_that_are_written_alike_stay_classes_of_their_own() -> None:
+    layer = (
+        "class L(Module):\n  __parameters__ = [\"w\", ]\n  w : Tensor\n  n : int\n  k : Final[int] = 5\n"
+        "  def forward(self: __torch__.{0}.L, x: Tensor) -> Tensor:\n"
+        "    return torch.add(torch.mul(x, self.n), self.w)\n"
+    )
+    code = module(
+        "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+        "  return (self.a).forward((self.b).forward((self.c).forward(x, ), ), )",
+        attributes="a : __torch__.a.L\nb : __torch__.b.L\nc : __torch__.c.L",
+    )  # fmt: skip
+    texts = {"a": layer, "b": layer, "c": layer.replace("torch.mul(x, self.n)", "torch.mul(x, 2)")}
+    state = {
+        name: instance(f"__torch__.{name}.L", {"w": tensor("0", 2, (1,), (1,), offset=k % 2), "n": k})
+        for k, name in enumerate("abc", 3)
+    }  # fmt: skip
+    records: dict[str, Any] = {f"code/__torch__/{name}.py": text.format(name) for name, text in texts.items()}
+    records["data/0"] = struct.pack("<2f", 0.5, 0.25)
+    data = archive(code, state, **records)
+    for x in (1.0, -3.0):
+        expected = ((x * 2 + 0.25) * 4 + 0.5) * 3 + 0.25
+        assert load(data)(flambeau.tensor([x])).item() == expected
+    loaded = load(data)
+    definitions = [loaded.script_object.type.definition.attribute(name).type.definition for name in "abc"]
+    assert [one.name for one in definitions] == ["__torch__.a.L", "__torch__.b.L", "__torch__.c.L"]
+    owners = [str(one.methods["forward"].schema.arguments[0].type) for one in definitions]
+    assert owners == [one.name for one in definitions]
+    definitions[0].add_attribute("more", INT)
+    assert [list(one.slots) for one in definitions] == [["w", "n", "more"], ["w", "n"], ["w", "n"]]
+    assert [len(one.attributes) for one in definitions] == [3, 2, 2]
+    assert [one.constants for one in definitions] == [{"k": 5}] * 3
+    with pytest.raises(flambeau.jit.ArchiveError, match=r"no_such \(code/__torch__/b\.py"):
+        load(archive(code, state, **{**records, "code/__torch__/b.py": layer.format("b").replace("add(", "no_such(")}))

@@ -51,8 +51,11 @@ def test_a_type_that_is_read_is_the_front_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[", "]", "List", "List[]", "List[int", "List[int]]", "List[int, int]", "Dict[str]",
-             "Dict[Tensor, int]", "Optional[Optional[int]]", "Tuple[]", "List[,]", "List[int,int]", "List[ int]", "Tuple[()]", "int[]"],
+    "text",
+    [
+        "", "[", "]", "List", "List[]", "List[int", "List[int]]", "List[int, int]", "Dict[str]", "Dict[Tensor, int]",
+        "Optional[Optional[int]]", "Tuple[]", "List[,]", "List[int,int]", "List[ int]", "Tuple[()]", "int[]",
+    ],
 )  # fmt: skip
 def test_anything_else_is_left_to_the_parser(text: str) -> None:
     assert plain_type(text) is None

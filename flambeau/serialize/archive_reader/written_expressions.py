@@ -38,6 +38,7 @@ _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 _VARIABLE, _CONSTANT, _COMPUTED = range(3)
 """What an operand is."""
 _MAY_BE_VAGUE: Final = frozenset({type(None), list, dict})
+_NOTHING: Final[frozenset[int | str]] = frozenset()
 
 
 class Expressions:
@@ -392,7 +393,10 @@ def _vague(
     computed: Sequence[tuple[int | str, bool]], values: list[Any], named: Mapping[str, Any]
 ) -> frozenset[int | str]:
     """The operands whose types need not be those of their values: None that is not written, what is empty."""
-    pairs = zip(computed, [*values, *named.values()] if named else values, strict=True)
+    given = [*values, *named.values()] if named else values
+    if _MAY_BE_VAGUE.isdisjoint(map(type, given)):
+        return _NOTHING
+    pairs = zip(computed, given, strict=True)
     return frozenset([
         key for (key, is_constant), value in pairs
         if type(value) in _MAY_BE_VAGUE and not (is_constant if value is None else value)
