@@ -145,11 +145,22 @@ class ClassDefinition:
 
     def add_attribute(self, name: str, type_: Type, *, is_parameter: bool = False, is_buffer: bool = False) -> int:
         """A new last slot. Raises RuntimeError if the name is taken."""
+        return self.add(Attribute(name, type_, is_parameter, is_buffer))
+
+    def add(self, attribute: Attribute) -> int:
+        """An attribute, which other classes may have too, in a new last slot. Raises RuntimeError if the name is taken.
+
+        >>> from flambeau.schema.types import INT
+        >>> counter = ClassDefinition("__torch__.Counter")
+        >>> counter.add(Attribute("n", INT))
+        0
+        """
+        name = attribute.name
         if name in self.slots or name in self.constants:
             raise RuntimeError(f"attempting to add attribute '{name}' to {self.name} but it is there already")
-        self.slots[name] = len(self.attributes)
-        self.attributes.append(Attribute(name, type_, is_parameter, is_buffer))
-        return self.slots[name]
+        slot = self.slots[name] = len(self.attributes)
+        self.attributes.append(attribute)
+        return slot
 
     def add_attributes(self, attributes: Iterable[tuple[str, Type, bool, bool]]) -> None:
         """New last slots, of each the name, the type, and whether it is a parameter or a buffer. Raises RuntimeError if

@@ -35,7 +35,12 @@ from flambeau.serialize.archive_reader.equal_code import EqualCode, MethodCode
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.literal_reader import LiteralReader
 from flambeau.serialize.archive_reader.permissions import Permissions
-from flambeau.serialize.archive_reader.printed_code import PrintedCode, PrintedFunction, without_module
+from flambeau.serialize.archive_reader.printed_code import (
+    PrintedCode,
+    PrintedFunction,
+    PrintedMethods,
+    without_module,
+)
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.serialize.archive_reader.stored_graphs import StoredGraphs
 from flambeau.serialize.archive_reader.written_code import WrittenCode, WrittenFunction
@@ -67,6 +72,7 @@ class CodeUnit(CompilationUnit):
         """By record; None for code that is written in another way."""
         self._equal_texts: dict[str, PrintedCode | None] = {}
         """The same by text, without the names of modules."""
+        self._equal_methods: dict[str, PrintedMethods] = {}
         self._lock = NoForkLock()
         self._graphs = StoredGraphs()
         self._equal_code = EqualCode(self.types)
@@ -171,7 +177,7 @@ class CodeUnit(CompilationUnit):
         """The same of the text of a module: classes that are written alike are one object."""
         text = without_module(text, module)
         if text not in self._equal_texts:
-            self._equal_texts[text] = PrintedCode.of(text, self.container.limits.code_nesting)
+            self._equal_texts[text] = PrintedCode.of(text, self.container.limits.code_nesting, self._equal_methods)
         return self._equal_texts[text]
 
     def _ranges_of(self, source: Source) -> SourceRanges | None:

@@ -76,6 +76,8 @@ class DefinitionReader:
         """Constants by what is written for them."""
         self._signatures: dict[tuple[str, bool], Signature] = {}
         """The parameters behind the first one of methods, or all of functions, and results."""
+        self._attributes: dict[tuple[str, str, bool, bool], Attribute] = {}
+        """By what is written of them."""
         self._equal: dict[int, _Contents] = {}
         """By what is printed, by identity, what all classes have that are printed so."""
 
@@ -93,6 +95,7 @@ class DefinitionReader:
                 del self._unit.types[added]
             self._annotations.clear()
             self._signatures.clear()
+            self._attributes.clear()
             self._equal.clear()
             return None
         return definition.type
@@ -121,12 +124,16 @@ class DefinitionReader:
                 definition.add_constant(name, self._printed_value(value))
                 is_everybodys = is_everybodys and value in self._values
                 continue
-            declared = self._printed_type(type_)
-            packed = packed_attribute(definition.name, name) if isinstance(declared, TensorType) else None
-            is_everybodys = is_everybodys and packed is None
-            definition.add_attribute(
-                name, packed or declared, is_parameter=name in parameters, is_buffer=name in buffers
-            )
+            key = name, type_, name in parameters, name in buffers
+            attribute = self._attributes.get(key)
+            if attribute is None:
+                declared = self._printed_type(type_)
+                packed = packed_attribute(definition.name, name) if isinstance(declared, TensorType) else None
+                attribute = Attribute(name, packed or declared, *key[2:])
+                if packed is None:
+                    self._attributes[key] = attribute
+            is_everybodys = is_everybodys and key in self._attributes
+            definition.add(attribute)
         if is_everybodys:
             contents = definition.attributes.copy(), definition.slots.copy(), definition.constants.copy()
             self._equal[id(printed)] = _Contents(printed, *contents)

@@ -44,6 +44,7 @@ _PART: Final = re.compile(
 _QUOTED: Final = re.compile(rf"{STRING}|#[^\n]*")
 _NAMES: Final = re.compile(r'"([^"\\\n]*)",? ?')
 _SIGNATURE_END: Final = ":\n"
+_FIRST_METHOD: Final = "\n  def "
 
 
 _OF_OWNER: Final = re.compile(r"^  def \w+\(self: ([\w.]+\.)\w", re.M)
@@ -53,8 +54,8 @@ def without_module(text: str, module: str) -> str:
     """The text of a module without its name where a method says of what class it is: so that classes which are written
     alike in several modules have one text.
 
-    >>> without_module("class A(Module):\n  def f(self: m.A) -> int:\n    return 1\n", "m").splitlines()[1]
-    '  def f(self: A) -> int:'
+    >>> print(without_module("class A(Module):\\n  def f(self: m.A) -> int:\\n    return 1\\n", "m").splitlines()[1])
+      def f(self: A) -> int:
     """
     owner = f"{module}."
     pieces, start = [], 0
@@ -86,20 +87,30 @@ class PrintedClass(NamedTuple):
     methods: list[PrintedFunction]
 
 
+PrintedMethods = list[PrintedFunction] | None
+"""Those of a class; None where something else is among them."""
+
+
 class PrintedCode:
     """The definitions of one record, by name."""
 
-    def __init__(self, text: str, definitions: dict[str, tuple[bool, str, int, int]]) -> None:
-        """`definitions` has of each whether it is a class, its base, and where what is behind its name begins and ends.
+    def __init__(
+        self, text: str, definitions: dict[str, tuple[bool, str, int, int]], known: dict[str, PrintedMethods]
+    ) -> None:
+        """`definitions` has of each whether it is a class, its base, and where what is behind its name begins and ends;
+        `known` methods by their text, of other records too.
         """
         self._text = text
         self._definitions = definitions
+        self._known = known
         self._classes: dict[str, PrintedClass | None] = {}
 
     @classmethod
-    def of(cls, text: str, longest: int = LONGEST) -> PrintedCode | None:
+    def of(
+        cls, text: str, longest: int = LONGEST, known: dict[str, PrintedMethods] | None = None
+    ) -> PrintedCode | None:
         """What is defined in a text; None for one that is not as printers write it, and for one with lines beyond a
-        length, which may be nested so deeply that it is to be refused."""
+        length, which may be nested so deeply that it is to be refused. `known` keeps the methods of several texts."""
         if _UNUSUAL.search(text) is not None or not text.endswith("\n") or max(map(len, text.split("\n"))) > longest:
             return None
         starts = list(_TOP.finditer(text))
@@ -112,7 +123,7 @@ class PrintedCode:
             if name is None or iskeyword(name):
                 return None
             definitions[name] = bool(match[1]), match[3] or "", match.end(), end
-        return cls(text, definitions)
+        return cls(text, definitions, {} if known is None else known)
 
     def is_class(self, name: str) -> bool | None:
         """Whether what has a name is a class, and no function; None if nothing has it."""
@@ -136,21 +147,39 @@ class PrintedCode:
         return None if owner is None else next((one for one in owner.methods if one.name == method), None)
 
     def _class(self, base: str, start: int, end: int) -> PrintedClass | None:
-        parts = list(_PART.finditer(self._text, start, end))
-        if not parts or parts[0].start() != start:
-            return None
+        first = self._text.find(_FIRST_METHOD, start - 1, end) + 1 or end
         printed = PrintedClass(base, {}, [], [])
+        methods = self._methods(self._text[first:end])
+        if methods is None or not self._read(printed, start, first):
+            return None
+        printed.methods.extend(methods)
+        return printed
+
+    def _methods(self, text: str) -> PrintedMethods:
+        """The methods that a text consists of; None for one in which is something else."""
+        if text not in self._known:
+            others = PrintedCode(text, {}, self._known)
+            printed = PrintedClass("", {}, [], [])
+            is_read = others._read(printed, 0, len(text)) and not printed.attributes and not printed.lists
+            self._known[text] = printed.methods if is_read else None
+        return self._known[text]
+
+    def _read(self, printed: PrintedClass, start: int, end: int) -> bool:
+        """Add all parts between two places. False for what printers do not write."""
+        parts = list(_PART.finditer(self._text, start, end))
+        if start < end and (not parts or parts[0].start() != start):
+            return False
         ends = [*[match.start() for match in parts[1:]], end]
         attributes = printed.attributes
-        for match, part_end in zip(parts, ends, strict=True):
+        for match, part_end in zip(parts, ends, strict=bool(parts)):
             name = match[1]
             if name is not None and match.end() == part_end:
                 if iskeyword(name):
-                    return None
+                    return False
                 attributes.append((name, match[2], match[3] or ""))
             elif not self._add(printed, match, part_end):
-                return None
-        return printed
+                return False
+        return True
 
     def _add(self, printed: PrintedClass, match: re.Match[str], end: int) -> bool:
         """Add a part that ends where the next one begins. False for what printers do not write."""

@@ -393,10 +393,10 @@ def _vague(
     computed: Sequence[tuple[int | str, bool]], values: list[Any], named: Mapping[str, Any]
 ) -> frozenset[int | str]:
     """The operands whose types need not be those of their values: None that is not written, what is empty."""
-    given = [*values, *named.values()] if named else values
-    if _MAY_BE_VAGUE.isdisjoint(map(type, given)):
+    operands = [*values, *named.values()] if named else values
+    if _MAY_BE_VAGUE.isdisjoint(map(type, operands)):
         return _NOTHING
-    pairs = zip(computed, given, strict=True)
+    pairs = zip(computed, operands, strict=True)
     return frozenset([
         key for (key, is_constant), value in pairs
         if type(value) in _MAY_BE_VAGUE and not (is_constant if value is None else value)
