@@ -82,12 +82,16 @@ def _is_item_of_loop(node: Node) -> bool:
     loop = index.owner_block.owner_node if index.defining_node is None else None
     if loop is None or loop.op != "prim::Loop" or index is not loop.nested_blocks[0].parameters[0]:
         return False
-    count = loop.operand(0).defining_node
-    lengths = [count]
-    if count is not None and count.op == "prim::min":  # of what `zip` goes over
-        several = count.operand(0).defining_node
-        lengths = [v.defining_node for v in (count.operands if several is None else several.operands)]
+    lengths = _lengths(loop.operand(0).defining_node)
     return any(n is not None and n.op in _LENGTHS and n.operand(0) is node.operand(0) for n in lengths)
+
+
+def _lengths(count: Node | None) -> list[Node | None]:
+    """What says how often a loop runs: a length, or those of all that `zip` goes over."""
+    if count is None or count.op != "prim::min":
+        return [count]
+    several = count.operand(0).defining_node
+    return [v.defining_node for v in (count.operands if several is None else several.operands)]
 
 
 def _holds_tensors(type_: Type) -> bool:

@@ -34,7 +34,7 @@ RIGHT, LEFT, ZEROS = 0, 1, 2
 class _Format:
     """How a number is written."""
 
-    place: int
+    side: int
     has_plus: bool
     width: int
     decimals: int | None
@@ -64,11 +64,11 @@ def format_(fn: EmittedFunction, node: Node) -> None:
 
 def _parsed(spec: str) -> _Format:
     match = _NUMBER.fullmatch(spec)
-    side, plus, zero, width, decimals, _, _ = match.groups() if match is not None else (None,) * 7
-    if match is None or (side and zero) or int(decimals or 0) > MOST_DIGITS:
+    arrow, plus, zero, width, decimals, _, _ = match.groups() if match is not None else (None,) * 7
+    if match is None or (arrow and zero) or int(decimals or 0) > MOST_DIGITS:
         raise CannotCompileError(f"the format {spec!r}, which Python writes")
-    place = ZEROS if zero else LEFT if side == "<" else RIGHT
-    return _Format(place, bool(plus), int(width or 0), None if decimals is None else int(decimals))
+    side = ZEROS if zero else LEFT if arrow == "<" else RIGHT
+    return _Format(side, bool(plus), int(width or 0), None if decimals is None else int(decimals))
 
 
 def _give_text(fn: EmittedFunction, node: Node, value: Native, spec: str) -> None:
@@ -76,8 +76,8 @@ def _give_text(fn: EmittedFunction, node: Node, value: Native, spec: str) -> Non
     if match is None:
         raise CannotCompileError(f"the format {spec!r}, which Python writes")
     text = as_text(fn, value)
-    width, place = number(int(match[2] or 0)), number(1 if match[1] == ">" else 0)
-    fn.values.set_new(node.result(), new_text(fn, "padded", None, text.data, text.length, width, place))
+    width, side = number(int(match[2] or 0)), number(1 if match[1] == ">" else 0)
+    fn.values.set_new(node.result(), new_text(fn, "padded", None, text.data, text.length, width, side))
 
 
 def _give_int(fn: EmittedFunction, node: Node, x: Register, wanted: _Format) -> None:
@@ -89,7 +89,7 @@ def _give_int(fn: EmittedFunction, node: Node, x: Register, wanted: _Format) -> 
 
 def _written(fn: EmittedFunction, size: Register, is_below: Register, wanted: _Format) -> TextValue:
     sign = fn.e.select(is_below, number(ord("-")), number(ord("+") if wanted.has_plus else 0))
-    words = (number(wanted.decimals or 0), sign, number(wanted.width), number(wanted.place))
+    words = (number(wanted.decimals or 0), sign, number(wanted.width), number(wanted.side))
     return new_text(fn, "written", None, size, *words)
 
 

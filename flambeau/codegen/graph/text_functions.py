@@ -297,9 +297,9 @@ def _build_written(m: ModuleBuilder) -> None:
     null without memory.
     """
     f = _function(
-        m, "written", "ptr context", "i64 size", "i64 behind", "i64 sign", "i64 width", "i64 place"
+        m, "written", "ptr context", "i64 size", "i64 behind", "i64 sign", "i64 width", "i64 side"
     )  # fmt: skip
-    context, size, behind, sign, width, place = f.parameters
+    context, size, behind, sign, width, side = f.parameters
     counting = f.loop(19, f.typed(1, "i64"), size)
     with counting:
         digits, rest = counting.values
@@ -316,12 +316,12 @@ def _build_written(m: ModuleBuilder) -> None:
     block = f.call("text_new", context, total, total)
     f.return_if(f.is_null(block), NULL)
     data = f.at(block, TEXT_DATA, "i8")
-    fill = f.pick(f.compare("eq", place, 2), ord("0"), ord(" "))
+    fill = f.pick(f.compare("eq", side, 2), ord("0"), ord(" "))
     with f.loop(total) as k:
         f.store(f.at(data, k, "i32"), f.convert("trunc", fill, "i32"))
     code = f.pick(f.compare("eq", sign, 0), fill, sign)
-    f.store(f.at(data, f.pick(f.compare("eq", place, 0), missing, 0), "i32"), f.convert("trunc", code, "i32"))
-    start = f.op("add", f.pick(f.compare("eq", place, 1), 0, missing), has_sign)
+    f.store(f.at(data, f.pick(f.compare("eq", side, 0), missing, 0), "i32"), f.convert("trunc", code, "i32"))
+    start = f.op("add", f.pick(f.compare("eq", side, 1), 0, missing), has_sign)
     end = f.op("sub", f.op("add", start, body), 1)
     f.store(f.at(data, f.op("sub", end, behind), "i32"), ord("."), "i32")
     writing = f.loop(digits, size)
@@ -336,15 +336,15 @@ def _build_written(m: ModuleBuilder) -> None:
 
 def _build_padded(m: ModuleBuilder) -> None:
     """The block with a text, at the left for 0 or at the right for 1 of so many places; null without memory."""
-    f = _function(m, "padded", "ptr context", "ptr a", "i64 count", "i64 width", "i64 place")
-    context, a, count, width, place = f.parameters
+    f = _function(m, "padded", "ptr context", "ptr a", "i64 count", "i64 width", "i64 side")
+    context, a, count, width, side = f.parameters
     total = f.pick(f.compare("sgt", width, count), width, count)
     block = f.call("text_new", context, total, total)
     f.return_if(f.is_null(block), NULL)
     data = f.at(block, TEXT_DATA, "i8")
     with f.loop(total) as k:
         f.store(f.at(data, k, "i32"), ord(" "), "i32")
-    start = f.op("mul", f.op("sub", total, count), place)
+    start = f.op("mul", f.op("sub", total, count), side)
     f.copy(f.at(data, start, "i32"), a, f.op("mul", count, 4), 4)
     f.ret(block)
 

@@ -273,8 +273,8 @@ def count_of_width(x: Any, low: float, high: float, bins: int, edges: Any) -> An
     is_above = (x >= (k + 1.0) * width + low) & (k != last)
     k = np.where(x < k * width + low, k - 1.0, np.where(is_above, k + 1.0, k))
     counts = np.zeros(bins, dtype=np.int64)
-    for place in k.astype(np.int32):
-        counts[place] += 1
+    for index in k.astype(np.int32):
+        counts[index] += 1
     return counts
 
 
