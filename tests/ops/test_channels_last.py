@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import flambeau
-import flambeau.nn.functional as F
 from flambeau import Tensor
+from flambeau.nn import functional as F  # noqa: N812
 
 
 def largest(x: Tensor, w: Tensor) -> Tensor:
