@@ -426,7 +426,9 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         own = self._executor
         executors = [*self._executors, *(e for variant in self._variants() for e in variant._executors)]
         others = [executor for executor in dict.fromkeys(executors) if executor is not own]
-        return own.explain(measure).joined([executor.explain(measure) for executor in others])
+        of_types = self.by_types.scripts if isinstance(self.by_types, ByTypesOfTransform) else []
+        transforms = [one.explain(measure=measure) for one in of_types if isinstance(one, ScriptFunction)]
+        return own.explain(measure).joined([*(executor.explain(measure) for executor in others), *transforms])
 
     def _variants(self) -> list[ScriptFunction[..., Any]]:
         """What was compiled for calls with arguments of other types."""
