@@ -319,24 +319,28 @@ class GraphOperators:
 
     def select_scatter(self, x: TensorProxy, part: Any, dim: int, index: Any) -> Any:
         """With other elements at one place of an axis."""
-        return self._written(x, part, "select", dim, index)
+        return self._with_part(x, part, "select", dim, index)
 
     def slice_scatter(self, x: TensorProxy, part: Any, *view_arguments: Any) -> Any:
         """With other elements in a slice along an axis."""
-        return self._written(x, part, "slice", *view_arguments)
+        return self._with_part(x, part, "slice", *view_arguments)
 
     def diagonal_scatter(self, x: TensorProxy, part: Any, *view_arguments: Any) -> Any:
         """With other elements on a diagonal."""
-        return self._written(x, part, "diagonal", *view_arguments)
+        return self._with_part(x, part, "diagonal", *view_arguments)
 
-    def _written(self, x: TensorProxy, part: Any, view: str, *view_arguments: Any) -> Any:
-        """A copy of a tensor, or one that was made for this, with other elements where a view shows them."""
+    def _with_part(self, x: TensorProxy, part: Any, view: str, *view_arguments: Any) -> Any:
+        """A tensor with other elements where a view shows them.
+
+        Zeros that were made for this have them put in by an operator, not by a write: its own gradient is a view, where
+        that of memory that changes would be a second memory.
+        """
         made_by = x.value.defining_node
-        if made_by is None or made_by.op != "aten::new_zeros" or x.value.is_used:
-            x = self._builder.call("aten::clone", (x,), {})
-        shown = self._builder.call(f"aten::{view}", (x, *view_arguments), {})
-        self._builder.call("aten::copy_", (shown, part), {})
-        return x
+        if made_by is not None and made_by.op == "aten::new_zeros" and not x.value.is_used:
+            return self._builder.call(f"aten::{view}_scatter", (x, part, *view_arguments), {})
+        copy = self._builder.call("aten::clone", (x,), {})
+        self._builder.call("aten::copy_", (self._builder.call(f"aten::{view}", (copy, *view_arguments), {}), part), {})
+        return copy
 
     def own(self, name: str, *arguments: Any) -> Any:
         """An operator of the package's own."""

@@ -22,6 +22,7 @@ MOST: Final = 2**63 - 1
     "aten::masked_fill", "aten::index_add", "aten::index_copy", "aten::scatter", "aten::scatter_add", "aten::triu",
     "aten::tril", "prims::convert_element_type", "prim::unchecked_cast", "aten::linalg_inv", "aten::inverse",
     "aten::linalg_cholesky", "aten::cholesky", "aten::sort", "aten::logcumsumexp", "aten::cummax", "aten::cummin",
+    "aten::slice_scatter", "aten::select_scatter", "aten::diagonal_scatter", "aten::index_put",
 )  # fmt: skip
 def _same(node: Node, operands: Sequence[Sizes]) -> Sizes:
     return operands[0]

@@ -22,10 +22,10 @@ def diagonal(fn: EmittedFunction, node: Node) -> None:
     rows, columns = (axis_of(fn, node.operand(k), x.rep.rank) for k in (2, 3))
     if rows == columns:
         raise CannotCompileError("a diagonal of one axis")
-    fn.values.set_view(node.result(), _diagonal(fn, x, known_int(fn, node.operand(1)), rows, columns))
+    fn.values.set_view(node.result(), diagonal_of(fn, x, known_int(fn, node.operand(1)), rows, columns))
 
 
-def _diagonal(fn: EmittedFunction, x: ArrayValue, offset: int, rows: int, columns: int) -> ArrayValue:
+def diagonal_of(fn: EmittedFunction, x: ArrayValue, offset: int, rows: int, columns: int) -> ArrayValue:
     """The elements (i, i + offset) of two axes."""
     e = fn.e
     down, right = x.sizes[rows], x.sizes[columns]
@@ -47,13 +47,13 @@ def diag(fn: EmittedFunction, node: Node) -> None:
     """`diag`: of a matrix the diagonal, in memory of its own; of a vector the matrix that has it."""
     x, offset = array(fn, node.operand(0)), known_int(fn, node.operand(1))
     if x.rep.rank == 2:
-        seen = _diagonal(fn, x, offset, 0, 1)
+        seen = diagonal_of(fn, x, offset, 0, 1)
         result = arrays.new(fn, x.rep.dtype, seen.sizes, node)
         arrays.copy_elements(fn, result, seen)
     elif x.rep.rank == 1:
         size = memory.add(fn.e, x.sizes[0], number(abs(offset)))
         result = _zeros(fn, node, x.rep.dtype, (size, size))
-        arrays.copy_elements(fn, _diagonal(fn, result, offset, 0, 1), x)
+        arrays.copy_elements(fn, diagonal_of(fn, result, offset, 0, 1), x)
     else:
         raise CannotCompileError("of a tensor of neither one nor two axes")
     fn.values.set_new(node.result(), result)
@@ -67,7 +67,7 @@ def diag_embed(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("matrices along other axes than the last two")
     size = memory.add(fn.e, x.sizes[-1], number(abs(offset)))
     result = _zeros(fn, node, x.rep.dtype, (*x.sizes[:-1], size, size))
-    arrays.copy_elements(fn, _diagonal(fn, result, offset, rank - 2, rank - 1), x)
+    arrays.copy_elements(fn, diagonal_of(fn, result, offset, rank - 2, rank - 1), x)
     fn.values.set_new(node.result(), result)
 
 
@@ -83,7 +83,7 @@ def eye(fn: EmittedFunction, node: Node) -> None:
     if len(registers) != len(sizes):
         raise CannotCompileError("a size that is no int")
     result = _zeros(fn, node, tensor_type[0], (registers[0], registers[-1]))
-    complex_elements.fill(fn, _diagonal(fn, result, 0, 0, 1), ComplexRegisters(fn, node).const(1, tensor_type[0]))
+    complex_elements.fill(fn, diagonal_of(fn, result, 0, 0, 1), ComplexRegisters(fn, node).const(1, tensor_type[0]))
     fn.values.set_new(node.result(), result)
 
 

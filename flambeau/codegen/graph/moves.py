@@ -16,5 +16,5 @@ only_moves(
     "prim::ConstantChunk", "aten::split", "aten::unsafe_split", "aten::split_with_sizes",
     "aten::unsafe_split_with_sizes", "aten::repeat", "aten::index", "aten::positive", "aten::resolve_conj",
     "aten::resolve_neg", "aten::is_contiguous", "aten::is_same_size", "aten::index_put", "aten::index_put_",
-    "aten::fill_", "aten::zero_",
+    "aten::fill_", "aten::zero_", "aten::diagonal_scatter",
 )(lambda node: True)  # fmt: skip

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.ops.derivatives import shapes
 from flambeau.ops.derivatives.plain_views import at_index, at_slice
 from flambeau.schema.gradient import decomposed, formulas, passed_on
+
+END: Final = (1 << 63) - 1
+"""The end of a slice that has none."""
 
 formulas(
     "aten::positive",
@@ -78,7 +81,14 @@ formulas(
 )
 
 
+def _is(bound: Any, default: int) -> bool:
+    """Whether a slice's bound is known to be what it is where none is given."""
+    return bound is None or (type(bound) is int and bound == default)
+
+
 def _of_slice(f: Any, grad: Any, sizes: Sequence[int], dim: int, start: Any, end: Any, step: int) -> Any:
+    if _is(start, 0) and _is(end, END) and type(step) is int and step == 1:
+        return grad
     return f.over_arrays(
         at_slice,
         lambda f, grad, sizes, *rest: f.slice_scatter(shapes.zeros(grad, sizes), grad, *rest),

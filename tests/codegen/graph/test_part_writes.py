@@ -54,3 +54,48 @@ def test_other_sizes_are_refused() -> None:
     with pytest.raises(IndexError):
         with_row(x, m.ones(6), 3)
     assert with_row(m.zeros(0, 6)[:0].new_zeros(2, 0), m.ones(0), 1).shape == (2, 0)
+
+
+@m.script
+def on_a_diagonal(x: Tensor, y: Tensor) -> Tensor:
+    return m.diagonal_scatter(x, y, 1) * 1
+
+
+@m.script
+def with_number(x: Tensor, y: Tensor, at: int) -> Tensor:
+    return m.select_scatter(m.zeros_like(x), (x * y).sum(), 0, at)
+
+
+def test_diagonals_and_numbers() -> None:
+    for n in (4, 3, 1):
+        x, y = m.rand(n, n), m.rand(n - 1)
+        assert _often(on_a_diagonal, x, y).tolist() == m.diagonal_scatter(x, y, 1).tolist()
+        v, w = m.arange(1.0, n + 1.0), m.arange(2.0, n + 2.0)
+        wanted = m.zeros(n)
+        wanted[n - 1] = (v * w).sum()
+        assert _often(with_number, v, w, n - 1).tolist() == wanted.tolist()
+    with pytest.raises(RuntimeError):
+        on_a_diagonal(m.rand(4, 4), m.rand(4))
+
+
+def test_what_zeros_are_seen_by_stays_zeros() -> None:
+    @m.script
+    def both(x: Tensor) -> tuple[Tensor, Tensor]:
+        zeros = m.zeros_like(x)
+        return m.slice_scatter(zeros, x[1:] * 2, 0, 1), zeros
+
+    for n in (5, 3):
+        written, zeros = _often(both, m.ones(n))
+        assert written.tolist() == [0.0] + [2.0] * (n - 1)
+        assert zeros.tolist() == [0.0] * n
+
+
+def test_parts_of_what_is_repeated() -> None:
+    @m.script
+    def repeated(x: Tensor, y: Tensor) -> Tensor:
+        return m.select_scatter(m.zeros_like(x).expand(y.shape[0], x.shape[0]), y, 1, 0)
+
+    for n, k in ((3, 2), (2, 5)):
+        result = _often(repeated, m.ones(n), m.arange(1.0, k + 1))
+        assert result.tolist() == [[float(row), *[0.0] * (n - 1)] for row in range(1, k + 1)]
+        assert result.stride() == (n, 1)

@@ -396,3 +396,18 @@ def test_what_is_shown_is_what_runs(transform: Any, function: Any) -> None:
     assert compiled.graph_for(*arguments).listed_nodes()
     assert len(compiled.explain().compilations) == count
     assert compiled.explain().is_native
+
+
+def test_explain_shows_what_was_compiled_for_numbers() -> None:
+    """Where a number is among the arguments, calls run the transform of a function for its type."""
+
+    def repeated(x, n):
+        for _ in range(n):
+            x = x * 1.5 + flambeau.sin(x)
+        return x.sum()
+
+    gradient = flambeau.func.grad(flambeau.script(repeated))
+    for size, count in ((5, 3), (2, 4)):
+        gradient(flambeau.rand(size), count)
+    assert gradient.explain().compilations
+    assert gradient.explain().is_native
