@@ -420,15 +420,13 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.
 
-        Kernels are timed on arrays of their own for a few milliseconds each: with `measure=None` those that move up to
-        64 MB, with False none, with True all.
+        Kernels are timed on arrays of their own for milliseconds each: up to 64 MB; none with `measure=False`, all with True.
         """
-        own = self._executor
         executors = [*self._executors, *(e for variant in self._variants() for e in variant._executors)]
-        others = [executor for executor in dict.fromkeys(executors) if executor is not own]
-        of_types = self.by_types.scripts if isinstance(self.by_types, ByTypesOfTransform) else []
-        transforms = [one.explain(measure=measure) for one in of_types if isinstance(one, ScriptFunction)]
-        return own.explain(measure).joined([*(executor.explain(measure) for executor in others), *transforms])
+        others = [executor.explain(measure) for executor in dict.fromkeys(executors) if executor is not self._executor]
+        of_transform = self.by_types.scripts if isinstance(self.by_types, ByTypesOfTransform) else ()
+        others += [one.explain(measure=measure) for one in of_transform if hasattr(one, "explain")]
+        return self._executor.explain(measure).joined(others)
 
     def _variants(self) -> list[ScriptFunction[..., Any]]:
         """What was compiled for calls with arguments of other types."""
