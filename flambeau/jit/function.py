@@ -420,7 +420,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.
 
-        Kernels are timed on arrays of their own for milliseconds each: up to 64 MB; none with `measure=False`, all with True.
+        Kernels are timed for milliseconds each, on arrays of their own, up to 64 MB; `measure` False: none, True: all.
         """
         executors = [*self._executors, *(e for variant in self._variants() for e in variant._executors)]
         others = [executor.explain(measure) for executor in dict.fromkeys(executors) if executor is not self._executor]
