@@ -238,11 +238,14 @@ def test_a_decorator_that_hands_on_is_no_part_of_the_program() -> None:
     assert not hands_on(scaled, scaled.__wrapped__)  # type: ignore[attr-defined]
 
 
+def test_a_decorator_that_gives_a_lambda() -> None:
+    assert flambeau.script(above)(X).tolist() == above(X).tolist()
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
         (remote, ("no objects of class 'socket'", "socket.socket().fileno()", "called from 'remote'")),
-        (above, ("got a lambda. Give it a name with def", "called from 'above'")),
         (counted, ("cannot call a python value of type 'Counting'", "decorator_of_counted(x)")),
     ],
 )

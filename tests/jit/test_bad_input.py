@@ -90,12 +90,6 @@ def test_no_source() -> None:
             flambeau.script(value)  # type: ignore[call-overload]
 
 
-def test_lambda_itself() -> None:
-    with pytest.raises(NotSupportedError, match=r"got a lambda\. Give it a name with def") as caught:
-        flambeau.script(lambda x: x + 1)
-    assert underlined(str(caught.value))[0][1] == "lambda"
-
-
 def test_recursion_through_another_function_shows_the_chain() -> None:
     even = made("""
         def even(n: int):

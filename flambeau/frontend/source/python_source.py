@@ -17,6 +17,7 @@ from types import FrameType, FunctionType
 
 from flambeau.frontend.source.decorated import beyond_decorator
 from flambeau.frontend.source.enclosing import enclosing_types
+from flambeau.frontend.source.lambdas import lambda_definition
 from flambeau.frontend.source.lost_source import find_lines
 from flambeau.frontend.source.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
@@ -37,7 +38,8 @@ CHANGED = (
     "the source found for function '{name}' is not its definition: the file has changed since it was imported, "
     "or the function was renamed. Import it again"
 )
-LAMBDA = "Expected a single top-level function, but got a lambda. Give it a name with def"
+LAMBDA = "<lambda>"
+"""What Python calls a function without a name."""
 ASYNC = "Expected a single top-level function, but got an async function. Remove 'async'"
 TOO_DEEP = "the source is nested too deeply for Python's own parser. Split the expression into several statements"
 
@@ -135,9 +137,11 @@ def innermost_function(fn: object) -> FunctionType:
 def function_source(fn: object) -> Source:
     """The lines of a function's definition, its decorators included, as they stand in the user's file.
 
-    Raises `FrontendError` where there is no source, `NotSupportedError` for a lambda.
+    Raises `FrontendError` where there is no source.
     """
     function = innermost_function(fn)
+    if function.__code__.co_name == LAMBDA:
+        return lambda_definition(function)[0]
     try:
         lines, first_line = inspect.getsourcelines(function)
         filename = inspect.getsourcefile(function) or function.__code__.co_filename
@@ -149,22 +153,20 @@ def function_source(fn: object) -> Source:
         if located is None:
             raise FrontendError(NO_SOURCE.format(name=function.__name__, reason=error)) from None
         (lines, first_line), filename = located, function.__code__.co_filename
-    source = Source("".join(lines).replace("\r\n", "\n"), filename, first_line)
-    if function.__code__.co_name == "<lambda>":
-        start = source.text.find("lambda") if source.text else -1
-        raise NotSupportedError(LAMBDA, source.range(start, start + len("lambda")) if start >= 0 else None)
-    return source
+    return Source("".join(lines).replace("\r\n", "\n"), filename, first_line)
 
 
 def _names(lines: list[str], function: FunctionType) -> bool:
     """Whether the function's definition could be in these lines."""
-    name = function.__code__.co_name
-    return any("lambda" in line if name == "<lambda>" else re.search(rf"\bdef\s+{name}\b", line) for line in lines)
+    return any(re.search(rf"\bdef\s+{function.__code__.co_name}\b", line) for line in lines)
 
 
 def parse_function(fn: object) -> tuple[ParsedText, ast.FunctionDef]:
     """A function's definition as `ast`. Raises what `function_source` and `parse_text` raise."""
     function = innermost_function(fn)
+    if function.__code__.co_name == LAMBDA:
+        source, definition = lambda_definition(function)
+        return ParsedText(source, (definition,), False), definition
     text = parse_text(function_source(function))
     node = text.body[0] if text.body else None
     if isinstance(node, ast.AsyncFunctionDef):
