@@ -140,6 +140,8 @@ def _add_search_and_run(m: ModuleBuilder, *, by_rows: bool) -> None:
             answer = f.call("run_launch", cell, recorded, args, n, NULL, word(-1))
             f.call("PyMem_RawFree", recorded)
             f.ret(answer)
+    # A launch of nothing: NumPy gives arrays without elements other strides than operators do.
+    f.return_if(f.is_null(f.get(launch, LAUNCH, "kernel")), NULL)
     f.ret(f.call("run_launch", cell, launch, args, n, f.load(shape_slot, "ptr"), f.load(count_slot)))
 
 

@@ -29,8 +29,8 @@ def hits(function: Any) -> list[int]:
 
 
 CALLS = [
-    (parts, (np.arange(9.0), 6, 2)), (parts, (np.arange(4.0) - 2, 3, 0)), (parts, (np.zeros(0), 0, 5)),
-    (rows, (np.arange(12.0).reshape(3, 4), 0)), (rows, (np.ones((5, 2)), 0)), (rows, (np.ones((5, 0)), 3)),
+    (parts, (np.arange(9.0), 6, 2)), (parts, (np.arange(4.0) - 2, 3, 0)),
+    (rows, (np.arange(12.0).reshape(3, 4), 0)), (rows, (np.ones((5, 2)), 0)),
 ]  # fmt: skip
 
 
