@@ -40,7 +40,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Special functions": ("orthogonal_polynomials", "special_functions"),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
-        "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows", "pooling",
+        "channels_last", "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows", "pooling",
         "pooling_adaptive", "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": (

@@ -27,10 +27,6 @@ from flambeau.schema.types import TensorType, Type
 _MAY_FAIL: Final = frozenset({"prim::ListUnpack", "prim::TupleIndex"})
 """Kinds without a declaration that fail for lists of other lengths, and for indexes that are not there."""
 
-_ITEMS: Final = {"aten::__getitem__": 1, "aten::select": 2}
-"""Operators that take one item, and which operand says which."""
-_LENGTHS: Final = frozenset({"aten::len", "aten::size"})
-
 
 def mark(graph: Graph, *, of_tensors: bool = False) -> None:
     """Mark what nobody needs and may fail, at every depth and in subgraphs; with `of_tensors` operators of tensors too.
@@ -74,16 +70,28 @@ def _is_item_of_loop(node: Node) -> bool:
     """Whether it takes the item that a loop over a list, a text or an array has come to, as `for _ in x` does, or makes
     a number of that.
     """
-    if node.op not in _ITEMS:
+    at = _index_operand(node)
+    if at is None:
         is_cast = node.definition is not None and node.definition.traits.role is Role.NUMBER_CAST
         item = node.operand(0).defining_node if is_cast else None
-        return item is not None and item.op in _ITEMS and _is_item_of_loop(item)
-    index = node.operand(_ITEMS[node.op])
+        return item is not None and _index_operand(item) is not None and _is_item_of_loop(item)
+    index = node.operand(at)
     loop = index.owner_block.owner_node if index.defining_node is None else None
     if loop is None or loop.op != "prim::Loop" or index is not loop.nested_blocks[0].parameters[0]:
         return False
     lengths = _lengths(loop.operand(0).defining_node)
-    return any(n is not None and n.op in _LENGTHS and n.operand(0) is node.operand(0) for n in lengths)
+    return any(n is not None and _is_length(n) and n.operand(0) is node.operand(0) for n in lengths)
+
+
+def _index_operand(node: Node) -> int | None:
+    """Which operand says which item an operator takes; None for what takes none."""
+    if node.op == "aten::__getitem__":
+        return 1
+    return 2 if node.op == "aten::select" else None
+
+
+def _is_length(node: Node) -> bool:
+    return node.op == "aten::len" or node.op == "aten::size"
 
 
 def _lengths(count: Node | None) -> list[Node | None]:

@@ -28,10 +28,6 @@ BOTH: Final = (
     "You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
     "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
 )
-NEITHER: Final = (
-    "You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-    "staticmethod or set generate_vmap_rule=True, where forward and backward call nothing but operators."
-)
 TWO_PARTS: Final = "Expected the vmap staticmethod of {name} to return a tuple of two: (output, out_dims), got {actual}"
 NO_JVP: Final = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
 
@@ -98,8 +94,6 @@ def _on_batch(cls: Any, level: BatchLevel, args: Sequence[Any], call: Call) -> A
             output, out_dims = call(cls, *values), None
         elif _overrides(cls, "vmap"):
             output, out_dims = _by_rule(cls, VmapInfo(level.size, level.randomness), dims, values)
-        elif not cls.generate_vmap_rule:
-            raise RuntimeError(NEITHER.format(name=cls.__name__))
         else:
             mapped = _batched_function(cls, level, dims)
             output = call(mapped, *values)
@@ -232,7 +226,6 @@ def _batched_function(cls: Any, outer: BatchLevel, dims: tuple[int | None, ...])
     mapping = _Mapping(cls, outer.size, outer.randomness, dims)
 
     class Batched(_base(cls)):  # type: ignore[misc]
-        generate_vmap_rule = True
         out_dims: tuple[int | None, ...] = ()
 
         @staticmethod

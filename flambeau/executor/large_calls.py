@@ -246,8 +246,8 @@ def large_call(kernel: EntryKernel, arguments: Sequence[Any]) -> Tensor | None:
 
 
 def large_entry(kernel: EntryKernel, arguments: Sequence[Any]) -> Entry | None:
-    """What runs calls like one on large arrays; gives `MISSED` for a tensor that stands for a number. None where NumPy
-    is as good."""
+    """What runs calls like one on large arrays; gives `MISSED` for a tensor that stands for a number, and None where a
+    result says that NumPy has to look at the elements. None where NumPy is as good."""
     calls = _calls_for(kernel, arguments) if is_large(kernel, arguments) else None
     return None if calls is None else calls.entry(arguments)
 

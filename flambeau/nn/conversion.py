@@ -53,8 +53,13 @@ def _changed(tensor: Tensor, change: Change) -> Tensor:
         return changed
     if not (get_overwrite_module_params_on_conversion() or get_swap_module_params_on_conversion()):
         tensor.data = changed
-        if tensor._grad is not None:
-            tensor._grad.data = change(tensor._grad.detach())
+        gradient = tensor._grad
+        if gradient is not None:
+            converted = change(gradient.detach())
+            if converted.device == gradient.device:
+                gradient.data = converted
+            else:  # who has the gradient keeps it where it is
+                tensor.grad = converted
         return tensor
     other = Parameter(changed, tensor.requires_grad)
     other.grad = None if tensor.grad is None else change(tensor.grad)

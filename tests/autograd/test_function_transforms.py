@@ -17,8 +17,6 @@ X = flambeau.tensor([1.0, 2.0, 3.0])
 class Scaled(Function):
     """x * y, with a gradient ten times as large, so that it shows."""
 
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(x: Any, y: Any) -> Any:
         return x * y, x + y
@@ -111,8 +109,6 @@ def _refused(cls: Any, call: Any) -> str:
 def test_c13_what_transforms_cannot_do_is_refused() -> None:
     both = _changed(generate_vmap_rule=True)
     assert "has both generate_vmap_rule=True and an overridden vmap" in _refused(both, lambda f: vmap(f)(X))
-    neither = type("Changed", (Scaled,), {"generate_vmap_rule": False})
-    assert "vmap over Changed, but it does not have vmap support" in _refused(neither, lambda f: vmap(f)(X))
     lone = _changed(vmap=staticmethod(lambda info, in_dims, x, n: x))
     assert "to return a tuple of two: (output, out_dims)" in _refused(lone, lambda f: vmap(f)(X))
     assert "You must implement the jvp function" in _refused(InNumPy, lambda f: jvp(f, (X,), (X,)))

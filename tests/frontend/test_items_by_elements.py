@@ -135,7 +135,6 @@ def test_items_that_objects_keep_have_gradients() -> None:
     for function in (reversed_, one):
         for options in ({}, {"backend": "interpreter"}):
             scripted = flambeau.script(function, **options)
-            assert "python::item" in str(scripted.graph)
             for _ in range(3):
                 gradients = []
                 for run in (scripted, function):
@@ -169,7 +168,7 @@ def written_item(v: Tensor, i: Tensor) -> Tensor:
 @pytest.mark.parametrize("backend", ["native", "interpreter"])
 def test_items_beside_loops_over_elements_have_gradients(function: Callable[..., Tensor], backend: str) -> None:
     scripted = flambeau.script(function, backend=backend)
-    assert "python::item" in str(scripted.graph)
+    assert ("python::item" in str(scripted.graph)) is (function is written_item), "what is not written is a copy"
     places = flambeau.tensor([2, 0, 1])
     start = flambeau.tensor([0.5, -1.0, 2.0], dtype=flambeau.float64)
     for _ in range(3):

@@ -5,8 +5,6 @@ Where the tensor was made for this alone, as the zeros that a gradient is put in
 
 from __future__ import annotations
 
-from typing import Final
-
 from flambeau.codegen.graph import arrays, complex_numbers, hoisted_bounds_checks, memory
 from flambeau.codegen.graph.arrays import array, axis_of, known_int, new
 from flambeau.codegen.graph.diagonals import diagonal_of
@@ -14,9 +12,6 @@ from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar
 from flambeau.codegen.graph.representation import Array, Element
 from flambeau.ir.graph import Node, Value
-
-_NEW: Final = frozenset({"aten::new_zeros", "aten::zeros", "aten::zeros_like"})
-"""Operators that give memory of their own."""
 
 
 def slice_scatter(fn: EmittedFunction, node: Node) -> None:
@@ -97,4 +92,6 @@ def _is_for_this(node: Node) -> bool:
     """Whether nobody else sees the tensor: it is new, and this is its only use, in the block that made it."""
     whole = node.operand(0)
     maker = whole.defining_node
-    return maker is not None and maker.op in _NEW and whole.owner_block is node.owner_block and len(whole.uses()) == 1
+    definition = None if maker is None else maker.definition
+    is_new = definition is not None and definition.family == "creation" and not definition.schema.says_aliases
+    return is_new and whole.owner_block is node.owner_block and len(whole.uses()) == 1

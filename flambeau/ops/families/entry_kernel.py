@@ -83,7 +83,7 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
 
         def run(*arguments: Any) -> Any:
             result = entry(*arguments)
-            return in_python(*arguments) if result is MISSED else result
+            return in_python(*arguments) if result is MISSED or result is None else result
 
         return run
 

@@ -53,7 +53,7 @@ def test_a_run_records_what_comes_by() -> None:
     fn = scripted(products)
     fn(flambeau.ones(2, 3), flambeau.ones(3))
     graph = jit.last_executed_optimized_graph()
-    seen = [str(node.ty("profiled_type")) for node in graph.findAllNodes("prim::profile")]
+    seen = [node.ty("profiled_type").str() for node in graph.findAllNodes("prim::profile")]
     first = "Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)"
     assert seen == [first, first.replace("(2, 3, strides=[3, 1]", "(3, strides=[1]"), first, first, first]
     assert {node.i("seen_none") for node in graph.findAllNodes("prim::profile")} == {0}
@@ -69,10 +69,10 @@ def test_what_several_runs_saw_is_merged() -> None:
             assert fn(x, x).shape == (n, 4)
             assert "prim::profile" in kinds(jit.last_executed_optimized_graph())
         node = jit.last_executed_optimized_graph().findNode("prim::profile")
-        assert str(node.ty("profiled_type")) == "Float(*, 4, strides=[4, 1], requires_grad=0, device=cpu)"
+        assert node.ty("profiled_type").str() == "Float(*, 4, strides=[4, 1], requires_grad=0, device=cpu)"
         fn(x, x)
         guard = jit.last_executed_optimized_graph().findNode("prim::TypeCheck")
-        assert [str(t) for t in guard.tys("types")] == ["Float(*, *, requires_grad=0, device=cpu)"] * 2
+        assert [t.str() for t in guard.tys("types")] == ["Float(*, *, requires_grad=0, device=cpu)"] * 2
     finally:
         assert _C._jit_set_num_profiled_runs(before) == 3
 
@@ -148,7 +148,7 @@ def test_specialising_ends() -> None:
             assert flambeau.allclose(fn(x, x), products(x, x))
     first = plan_of(fn)
     assert (first.code.num_bailouts(), len(first.fallbacks), len(first.fallbacks[0].fallbacks)) == (1, 1, 0)
-    guards = [str(one.graph.findNode("prim::TypeCheck").tys("types")[0]) for one in (first, *first.fallbacks)]
+    guards = [one.graph.findNode("prim::TypeCheck").tys("types")[0].str() for one in (first, *first.fallbacks)]
     assert guards == ["Float(1, strides=[1], requires_grad=0, device=cpu)", "Float(*, *, requires_grad=0, device=cpu)"]
     assert first.code.failures == [32]  # all 33 calls but the first, which was recorded
 
@@ -240,7 +240,7 @@ def test_gradients_go_through_a_guarded_graph() -> None:
     x, y = flambeau.randn(3, requires_grad=True), flambeau.randn(3)
     fn(x, y)
     node = jit.last_executed_optimized_graph().findNode("prim::profile")
-    assert "requires_grad=1" in str(node.ty("profiled_type"))
+    assert "requires_grad=1" in node.ty("profiled_type").str()
     fn(x, y)
     graph = jit.last_executed_optimized_graph()
     assert kinds(graph) == ["prim::RequiresGradCheck", "prim::If"]
