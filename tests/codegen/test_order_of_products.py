@@ -31,6 +31,13 @@ def same(got: Any, want: Any) -> bool:
     )  # fmt: skip
 
 
+def same_up_to_the_last_place(got: Any, want: Any) -> bool:
+    """Vectors multiply in another order: zeros, with their signs, infinities and nan are the same, the rest nearly."""
+    is_ordinary = np.isfinite(want) & (want != 0)
+    close = np.abs(got - want)[is_ordinary] <= 8 * np.finfo(want.dtype).eps * np.abs(want)[is_ordinary]
+    return bool(close.all()) and same(np.where(is_ordinary, 1, got), np.where(is_ordinary, 1, want))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(7,), (300,), (20, 37), (3, 64), (0,), (2, 0), (1, 1)])
 def test_running_products_of_what_is_out_of_range_together(shape: tuple[int, ...], dtype: str) -> None:
@@ -42,7 +49,8 @@ def test_running_products_of_what_is_out_of_range_together(shape: tuple[int, ...
         want = np.cumprod(x, -1), np.cumprod(x * x.dtype.type(2), 0) + x.dtype.type(1)
     for _ in range(3):
         for got, expected in zip(scripted(flambeau.tensor(x)), want, strict=True):
-            assert same(got.numpy(), expected)
+            with np.errstate(all="ignore"):
+                assert same_up_to_the_last_place(got.numpy(), expected)
 
 
 def test_a_zero_stays_one_behind_large_factors() -> None:
