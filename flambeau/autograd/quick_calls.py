@@ -96,9 +96,12 @@ def quick(rule: Rule, slowly: Recorded) -> Recorded | None:
 
 
 def unrecorded(definition: OpDef) -> Recorded:
-    """The kernel of an overload for arguments that may ask for gradients, which the caller looks after."""
+    """The kernel of an overload for arguments that may ask for gradients, which the caller looks after. One that writes
+    looks itself at whether its target may be written."""
     kernel = definition.kernel
-    return kernel.unrecorded if isinstance(kernel, EntryKernel) else repeated(definition)
+    if isinstance(kernel, EntryKernel) and not definition.schema.is_mutable:
+        return kernel.unrecorded
+    return repeated(definition)
 
 
 class _Calls:
@@ -113,7 +116,8 @@ class _Calls:
         self.any_node: Recorded = Maker(rule.node_type, parts, {"extras": None, "shown": None})
         """Makes one of a call with lists of operands, or of results."""
         self.positions = positions
-        self.run: Recorded = unrecorded(rule.definition)
+        kernel = rule.definition.kernel
+        self.run: Recorded = kernel.unrecorded if isinstance(kernel, EntryKernel) else repeated(rule.definition)
         self.slowly = slowly
         self.is_pointwise = rule.definition.family == "pointwise"
         self.known: dict[int, CallFormulas] = {}

@@ -370,3 +370,15 @@ def _refuses(name: str, args: list[Any], kwargs: dict[str, Any]) -> bool:
         dispatch.call(name, *args, **kwargs)
     assert (str(raised.value), [t.numpy().tobytes() for t in targets]) == (INFERENCE_WRITTEN, before), name
     return True
+
+
+def test_writes_are_refused_after_many_recorded_ones() -> None:
+    for _ in range(1500):
+        leaf = flambeau.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        (leaf * 1).view(-1).add_(1)
+    with flambeau.inference_mode():
+        a = flambeau.tensor([1.0, 2.0, 3.0])
+    for target in (a.view(-1), a):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+            target.add_(1)
+    assert a.tolist() == [1.0, 2.0, 3.0]
