@@ -40,8 +40,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Special functions": ("orthogonal_polynomials", "special_functions"),
     "Networks: activations": ("activation", "gates", "softmax"),
     "Networks: convolution, padding, pooling": (
-        "channels_last", "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows", "pooling",
-        "pooling_adaptive", "pooling_fractional", "pooling_gradients", "unpooling",
+        "channels_last", "convolution", "convolution_gradients", "convolution_tbc", "padding", "native_windows",
+        "pooling", "pooling_adaptive", "pooling_fractional", "pooling_gradients", "unpooling",
     ),
     "Networks: resampling": (
         "resampling", "resampling_cubic", "resampling_smooth", "grids", "grid_places", "weighted_reading",

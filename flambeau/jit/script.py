@@ -216,7 +216,7 @@ def script_with(obj: Any, options: Options) -> Any:
         return scripting(obj, options)
     if inspect.ismethod(obj):
         return _method(obj, options)
-    if isinstance(getattr(obj, "operator_name", None), str):
+    if isinstance(getattr(obj, "operator_name", None), str) and not hasattr(obj, "__wrapped__"):
         raise TypeError(WHAT_TO_SCRIPT.format(kind="operator", hint=OPERATOR.format(obj.__name__)))
     if inspect.isfunction(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,22 @@ def test_a_module_that_calls_one_is_saved(tmp_path: Any) -> None:
     module.save(str(tmp_path / "m.pt"))
     x = flambeau.tensor([1.0, 3.0])
     assert flambeau.jit.load(str(tmp_path / "m.pt"))(x).tolist() == module(x).tolist() == [2.0, 10.0]
+
+
+@dataclass
+class Basket:
+    items: list[int] = field(default_factory=lambda: [1])
+
+
+def filled(n: int) -> list[int]:
+    first, second = Basket(), Basket()
+    first.items.append(n)
+    return first.items + second.items
+
+
+def test_the_default_of_a_field() -> None:
+    script = flambeau.script(filled)
+    assert [script(n) for n in (5, 7)] == [filled(n) for n in (5, 7)] == [[1, 5, 1], [1, 7, 1]]
 
 
 def test_errors_point_into_the_users_line() -> None:

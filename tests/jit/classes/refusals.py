@@ -427,16 +427,6 @@ def ignored_annotation(x: Ignored):
     return 1
 
 
-@dataclass
-class WithLambda:
-    a: List[int] = field(default_factory=lambda: [1])
-
-
-@refused("", "lambda")
-def lambda_factory():
-    return WithLambda()
-
-
 @dataclass(frozen=True)
 class Frozen:
     a: int
