@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import linecache
 import math
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +50,22 @@ def test_scripted_by_themselves() -> None:
     assert flambeau.script(lambda x: (lambda y: y * 2)(x) + 1)(4.0) == 9.0
     found = flambeau.script(lambda x: np.sin(x) * 2)(np.arange(3.0))
     np.testing.assert_allclose(found, np.sin(np.arange(3.0)) * 2, rtol=1e-15)
+
+
+def test_bodies_in_parentheses() -> None:
+    within, chosen = flambeau.script(lambda x: (x > 0) and (x < 9)), flambeau.script(lambda x: (x) if (x > 2) else (-x))
+    assert [within(x) for x in (5, 10)] == [True, False]
+    assert [chosen(x) for x in (1, 3)] == [-1, 3]
+
+
+def test_several_in_one_line_without_places() -> None:
+    codes = "import flambeau\nf, g = lambda x: x + 1, lambda x: x + 2\ntry: flambeau.script(g)\n"
+    program = f"{codes}except flambeau.util.errors.FrontendError as error: print(error)\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "several.py"
+        path.write_text(program)
+        command = [sys.executable, "-X", "no_debug_ranges", str(path)]
+        assert "several lambdas stand here" in subprocess.run(command, capture_output=True, text=True).stdout
 
 
 def test_what_they_capture() -> None:
@@ -108,7 +128,7 @@ def test_a_file_that_has_changed() -> None:
     text = "f = lambda x: x + 1\n"
     names: dict[str, Any] = {"__name__": __name__}
     exec(compile(text, name, "exec"), names)
-    for other, message in (("f = lambda x: x + 22\n", "has changed"), ("f = (\n", "was never closed"), (text, "")):
+    for other, message in (("\n" + text, "has changed"), ("f = (\n", "was never closed"), (text, "")):
         linecache.cache[name] = len(other), None, other.splitlines(keepends=True), name
         if not message:
             assert flambeau.script(names["f"])(1) == 2

@@ -36,13 +36,14 @@ def lambda_definition(function: FunctionType) -> tuple[Source, ast.FunctionDef]:
         lines, _ = inspect.findsource(function)
         filename = inspect.getsourcefile(function) or function.__code__.co_filename
         written = [node for node in _lambdas("".join(lines)) if _fits(node, function.__code__)]
+        written.sort(key=lambda node: (_begin(node), _end(node)), reverse=True)  # the innermost first
     except (OSError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FrontendError(NO_SOURCE.format(reason=error)) from None
     if not written:
         raise FrontendError(NO_SOURCE.format(reason="the file has changed since it was imported"))
     first, last = written[0].lineno, written[0].end_lineno or written[0].lineno
     source = Source("".join(lines[first - 1 : last]).replace("\r\n", "\n"), filename, first)
-    if len(written) > 1:
+    if len(written) > 1 and not any(_places(function.__code__)):
         raise FrontendError(SEVERAL, source.between(0, written[0].col_offset, 0, written[0].col_offset + len("lambda")))
     return source, _as_function(written[0])
 
@@ -69,13 +70,13 @@ def _lambdas(text: str) -> tuple[ast.Lambda, ...]:
 
 
 def _fits(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether the code may be that of a lambda: it begins in its line, has its parameters, and its instructions stand
-    within its body, but in none that is nested there."""
+    """Whether the code may be that of a lambda, or of one within: it begins in its line, has its parameters, and its
+    instructions stand within its body."""
     arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
     if node.lineno != code.co_firstlineno or tuple(a.arg for a in arguments) != code.co_varnames[: len(arguments)]:
         return False
-    places = list(_places(code))
-    return not places or (_begin(node.body) == min(places)[:2] and _end(node.body) == max(p[2:] for p in places))
+    begin, end = _begin(node.body), _end(node.body)
+    return all(begin <= place[:2] and place[2:] <= end for place in _places(code))
 
 
 def _places(code: CodeType) -> Iterator[tuple[int, int, int, int]]:
