@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph import arrays, memory
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.interpreter_calls import call_python, either, is_dense_now
+from flambeau.codegen.graph.interpreter_calls import either, either_number, is_dense_now
 from flambeau.codegen.graph.literals import literal_of
 from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_complex
 from flambeau.codegen.graph.memory import number
@@ -21,7 +21,6 @@ from flambeau.codegen.graph.native_values import (
     ComplexValue,
     Native,
     Scalar,
-    from_words,
 )
 from flambeau.codegen.graph.representation import Array, Bool, Complex, Element, Float, Representation
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
@@ -75,20 +74,7 @@ class Arithmetic:
 
     def give_if(self, usual: Operand, compute: Callable[[], Pair | Operand], rep: Representation | None = None) -> None:
         """The result computed here where a condition holds, by Python where it does not."""
-        fn, e = self.fn, self.fn.e
-        rep = rep or Complex()
-        slots = fn.slots.new(rep)
-        here, there, after = e.label("usual"), e.label("rare"), e.label("after")
-        e.raw(f"br i1 {usual.register}, label %{here}, label %{there}, !prof !21")
-        e.start(there)
-        words = call_python(fn, self.node, [rep], is_rare=True)[0]
-        fn.slots.store(slots, from_words(rep, words))
-        e.branch(after)
-        e.start(here)
-        fn.slots.store(slots, _native(compute()))
-        e.branch(after)
-        e.start(after)
-        fn.values.set(self.node.result(), fn.slots.load(slots, rep))
+        either_number(self.fn, self.node, usual.register, lambda: _native(compute()), rep or Complex())
 
 
 class Pair:

@@ -8,7 +8,7 @@ from flambeau.codegen.graph import memory, native_values, result_types
 from flambeau.codegen.graph.draw_slots import give_back
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, words_of
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, words_of
 from flambeau.codegen.graph.representation import Array, Element, Representation, holds_objects, llvm_words, word_count
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value
@@ -134,3 +134,21 @@ def _drop_unless(fn: EmittedFunction, is_done: Register, values: Sequence[ArrayV
         e.raw(f"call void @drop_block(ptr {value.owner})")
     e.branch(there)
     e.start(done)
+
+
+def either_number(
+    fn: EmittedFunction, node: Node, usual: Register, compute: Callable[[], Native], rep: Representation
+) -> None:
+    """The same of a result in registers, where the condition usually holds."""
+    e = fn.e
+    slots = fn.slots.new(rep)
+    here, there, after = e.label("usual"), e.label("rare"), e.label("after")
+    e.raw(f"br i1 {usual}, label %{here}, label %{there}, !prof !21")
+    e.start(there)
+    fn.slots.store(slots, native_values.from_words(rep, call_python(fn, node, [rep], is_rare=True)[0]))
+    e.branch(after)
+    e.start(here)
+    fn.slots.store(slots, compute())
+    e.branch(after)
+    e.start(after)
+    fn.values.set(node.result(), fn.slots.load(slots, rep))

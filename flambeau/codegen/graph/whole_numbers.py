@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.interpreter_calls import call_python
+from flambeau.codegen.graph.interpreter_calls import either_number
 from flambeau.codegen.graph.lowering_tables import lowers, lowers_on_numbers
 from flambeau.codegen.graph.memory import number
-from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, TupleValue, from_words
+from flambeau.codegen.graph.native_values import CannotCompileError, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Float, Int
 from flambeau.codegen.graph.scalars import Operand, Registers, as_operand
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -124,21 +124,15 @@ def power_modulo(fn: EmittedFunction, node: Node) -> None:
         raise CannotCompileError("powers of other kinds than of ints by a modulus")
     base, exponent, modulus = _ints(fn, node)
     e = fn.e
-    result = fn.slots.new(Int())
-    here, there, after = (e.label(stem) for stem in ("here", "python", "after"))
     is_within = e.icmp("ult", e.binary("sub", modulus, number(1)), number(LARGEST_MODULUS))
     usual = e.binary("and", is_within, e.icmp("sge", exponent, number(0)))
-    e.raw(f"br i1 {usual}, label %{here}, label %{there}, !prof !21")
-    e.start(here)
-    rest = e.define(f"srem i64 {base}, {modulus}", "i64", 1)
-    rest = e.select(e.icmp("slt", rest, number(0)), e.binary("add", rest, modulus), rest)
-    fn.slots.store(result, Scalar(Int(), _squares(fn, rest, exponent, modulus)))
-    e.branch(after)
-    e.start(there)
-    fn.slots.store(result, from_words(Int(), call_python(fn, node, [Int()], is_rare=True)[0]))
-    e.branch(after)
-    e.start(after)
-    fn.values.set(node.result(), fn.slots.load(result, Int()))
+
+    def compute() -> Scalar:
+        rest = e.define(f"srem i64 {base}, {modulus}", "i64", 1)
+        rest = e.select(e.icmp("slt", rest, number(0)), e.binary("add", rest, modulus), rest)
+        return Scalar(Int(), _squares(fn, rest, exponent, modulus))
+
+    either_number(fn, node, usual, compute, Int())
 
 
 def _squares(fn: EmittedFunction, base: Register, exponent: Register, modulus: Register) -> Register:
