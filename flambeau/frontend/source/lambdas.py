@@ -43,7 +43,7 @@ def lambda_definition(function: FunctionType) -> tuple[Source, ast.FunctionDef]:
         raise FrontendError(NO_SOURCE.format(reason="the file has changed since it was imported"))
     first, last = written[0].lineno, written[0].end_lineno or written[0].lineno
     source = Source("".join(lines[first - 1 : last]).replace("\r\n", "\n"), filename, first)
-    if len(written) > 1 and not any(_places(function.__code__)):
+    if len(written) > 1 and not any(_spans(function.__code__)):
         raise FrontendError(SEVERAL, source.between(0, written[0].col_offset, 0, written[0].col_offset + len("lambda")))
     return source, _as_function(written[0])
 
@@ -76,10 +76,10 @@ def _fits(node: ast.Lambda, code: CodeType) -> bool:
     if node.lineno != code.co_firstlineno or tuple(a.arg for a in arguments) != code.co_varnames[: len(arguments)]:
         return False
     begin, end = _begin(node.body), _end(node.body)
-    return all(begin <= place[:2] and place[2:] <= end for place in _places(code))
+    return all(begin <= span[:2] and span[2:] <= end for span in _spans(code))
 
 
-def _places(code: CodeType) -> Iterator[tuple[int, int, int, int]]:
+def _spans(code: CodeType) -> Iterator[tuple[int, int, int, int]]:
     """Where the instructions of a code stand: line and column of the beginning and of the end."""
     for line, end_line, column, end_column in code.co_positions():
         if line is None or end_line is None or column is None or end_column is None:
