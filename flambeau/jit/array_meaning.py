@@ -110,6 +110,8 @@ def _says_tensor(tree: Tree, named: Mapping[str, Any]) -> bool:
         root = root.value
     module = named.get(root.name) if isinstance(root, Var) else None
     if not isinstance(module, types.ModuleType):
+        if isinstance(tree.value, Select) and tree.value.name == "dtype":
+            return not hasattr(np.dtype, tree.name)
         return hasattr(Tensor, tree.name) and not hasattr(np.ndarray, tree.name)
     return root is tree.value and _is_tensor_library(module) and tree.name not in _OF_THE_LANGUAGE
 

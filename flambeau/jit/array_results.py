@@ -15,7 +15,7 @@ import numpy as np
 
 from flambeau.ops.language.unsigned_scalars import value_of
 from flambeau.schema.array_type import ArrayType, SpectrumType, holds_arrays
-from flambeau.schema.dtype import uint64
+from flambeau.schema.dtype import by_code, uint64
 from flambeau.schema.element_type import Kinds, kinds_of
 from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
@@ -39,17 +39,20 @@ def conversion_to_arrays(type_: Type) -> Conversion | None:
 
 @functools.lru_cache(256)
 def _conversion(type_: Type, kinds: tuple[Kinds, ...]) -> Conversion | None:
-    """The same, by the type and which scalars its numbers are."""
+    """The same, by the type and what equal ones do not say."""
+    if not kinds[0]:
+        return _dtype
     if uint64 in kinds[0]:
         return _unsigned
     if isinstance(type_, ArrayType):
         return _spectrum if isinstance(type_, SpectrumType) else _array
-    if not holds_arrays(type_) and all(uint64 not in each for each in kinds):
+    is_plain = all(each and uint64 not in each for each in kinds)
+    if is_plain and not holds_arrays(type_):
         return None
     if isinstance(type_, OptionalType):
         return _perhaps(type_.element)
     if isinstance(type_, DictType):
-        return _values(type_.value)
+        return _items_of_dict(type_.key, type_.value)
     if isinstance(type_, ListType):
         return _items(type_.element)
     return _parts(type_) if isinstance(type_, TupleType) else None
@@ -74,6 +77,10 @@ def _array(result: Any) -> Any:
     return array if array.ndim else array[()]
 
 
+def _dtype(result: Any) -> Any:
+    return by_code(result).numpy
+
+
 def _unsigned(result: Any) -> Any:
     return value_of(result)
 
@@ -88,8 +95,8 @@ def _perhaps(element: Type) -> Conversion:
     return lambda result: None if result is None else as_arrays(result, element)
 
 
-def _values(value: Type) -> Conversion:
-    return lambda result: {key: as_arrays(item, value) for key, item in result.items()}
+def _items_of_dict(key: Type, value: Type) -> Conversion:
+    return lambda result: {as_arrays(k, key): as_arrays(item, value) for k, item in result.items()}
 
 
 def _items(element: Type) -> Conversion:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -175,38 +175,48 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
         raise furthest[0][1]
 
 
-def has_meaning(function: ArrayFunction) -> bool:
+def has_meaning(function: ArrayFunction, refusals: list[CompileError]) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
     and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts, or where
-    what it indexes are arrays, and everything else numbers.
+    what it indexes are arrays, and everything else numbers. What is said of the others goes into `refusals`.
     """
     rest = len(_open_parameters(function)) > 1
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
     kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
     others = [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
-    return _means(function, (*kinds, *others)) or any(_is_taken(function, types) for types in _by_indexes(function))
+    is_taken = _means(function, (*kinds, *others), refusals)
+    return is_taken or any(_is_taken(function, types, refusals) for types in _by_indexes(function))
 
 
 def has_meaning_of_containers(function: ArrayFunction) -> bool:
     """Whether it has one where the first argument is a list, a dict or a set of ints, pairs of ints or texts."""
-    return _means(function, _OF_CONTAINERS)
+    return _means(function, _OF_CONTAINERS, [])
+
+
+def furthest(refusals: Sequence[CompileError], other: CompileError, *, is_numpys: bool) -> CompileError:
+    """Of what was said of a function for arrays, and for tensors, what comes last in the program: how far it has a
+    meaning says which is meant. `is_numpys`: for arrays, where both are refused at one place."""
+    last = max(refusals, key=_place, default=other)
+    is_further = _place(last) > _place(other) or (is_numpys and _place(last) == _place(other))
+    return last if is_further else other
 
 
 def _open_parameters(function: ArrayFunction) -> list[str]:
     return [p.name for p in function.tree.decl.params if p.annotation is None]
 
 
-def _means(function: ArrayFunction, kinds: Iterable[tuple[Type, Type]]) -> bool:
+def _means(function: ArrayFunction, kinds: Iterable[tuple[Type, Type]], refusals: list[CompileError]) -> bool:
     first, *rest = _open_parameters(function)
-    return any(_is_taken(function, {first: own, **dict.fromkeys(rest, other)}) for own, other in kinds)
+    return any(_is_taken(function, {first: own, **dict.fromkeys(rest, other)}, refusals) for own, other in kinds)
 
 
-def _is_taken(function: ArrayFunction, types: Mapping[str, Type]) -> bool:
+def _is_taken(function: ArrayFunction, types: Mapping[str, Type], refusals: list[CompileError]) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of these does not hold for what calls bring
             function.compiled_for(types)
-    except CompileError:
+    except CompileError as error:
+        refusals.append(error)
         return False
     return True
 

@@ -26,6 +26,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.functions_of_arrays import (
     array_function,
     function_by_call,
+    furthest,
     has_meaning,
     has_meaning_of_containers,
 )
@@ -294,10 +295,9 @@ def script_function(
         try:
             function = _of_tensors(fn, meaning, names)
         except CompileError as error:
-            of_calls = _of_calls(fn, meaning, options, error) if is_open else None
-            if of_calls is None:
+            if not is_open:
                 raise
-            return of_calls
+            return _of_calls(fn, meaning, options, error)
     executor = None if options == Options() else Executor(function, options)
     inner = innermost_function(fn)
     if not is_open:
@@ -342,12 +342,16 @@ def _of_tensors(fn: Callable[..., Any], meaning: Meaning, names: Callable[[str],
 
 def _of_calls(
     fn: Callable[..., Any], meaning: Meaning, options: Options, refusal: CompileError
-) -> ScriptFunction | None:
-    """What a function without annotations that is refused for tensors is of what calls bring; None for nothing."""
+) -> ScriptFunction:
+    """What a function without annotations that is refused for tensors is of what calls bring. Raises CompileError for
+    one that is nothing: what was said of tensors, or, if it has a meaning for longer with arrays, of these."""
+    refusals: list[CompileError] = []
     of_arrays = function_by_call(fn, CLASSES, options)
-    if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays)):
+    if may_mean_arrays(fn) or (meaning is not Meaning.TENSORS and has_meaning(of_arrays, refusals)):
         of_arrays.by_types = _by_types(fn, options)
         return of_arrays
     if reads_containers(fn):
         return OpenFunction(fn, _template_of(fn), options, refusal)
-    return of_arrays if meaning is not Meaning.TENSORS and has_meaning_of_containers(of_arrays) else None
+    if meaning is not Meaning.TENSORS and has_meaning_of_containers(of_arrays):
+        return of_arrays
+    raise furthest(refusals, refusal, is_numpys=meaning is Meaning.NUMPY) from None

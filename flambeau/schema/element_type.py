@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.schema.dtype import DType
+from flambeau.schema.dtype_code import DtypeCode
 from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, Type
 from flambeau.util.record import dataclass
 
@@ -89,7 +90,9 @@ def is_element(type_: Type) -> bool:
 
 
 def kinds_of(type_: Type) -> Kinds:
-    """What a number of this type may be."""
+    """What a number of this type may be; nothing, for dtypes, which are ints in programs."""
+    if isinstance(type_, DtypeCode):
+        return ()
     return type_.kinds if isinstance(type_, ElementType) else PYTHON
 
 
@@ -106,26 +109,32 @@ def joined(a: Type, b: Type) -> Type:
     """What holds of both of two equal types: their numbers may be what those of either may be."""
     if a is b:
         return a
+    if isinstance(a, DtypeCode) and isinstance(b, DtypeCode):
+        return a if a.dtype is b.dtype else DtypeCode()
     if is_element(a) or is_element(b):
         return element_of(a, *kinds_of(a), *kinds_of(b))
     inner, other = a.contained, b.contained
     if not inner or len(inner) != len(other) or not (holds_elements(a) or holds_elements(b)):
-        return b
+        return element_of(b, None) if isinstance(a, DtypeCode) or isinstance(b, DtypeCode) else b
     return a.with_contained(tuple(map(joined, inner, other)))
 
 
 def holds_elements(type_: Type) -> bool:
-    """Whether there are such numbers in a value of the type."""
-    return any(isinstance(t, ElementType) for t in type_.walk())
+    """Whether there are such numbers in a value of the type, or dtypes."""
+    return any(isinstance(t, ElementType | DtypeCode) for t in type_.walk())
 
 
 def same_elements(a: Type, b: Type) -> bool:
-    """Whether two equal types say the same of their numbers."""
-    return [kinds_of(t) for t in a.walk()] == [kinds_of(t) for t in b.walk()]
+    """Whether two equal types say the same of their numbers, and of their dtypes."""
+    return [_said(t) for t in a.walk()] == [_said(t) for t in b.walk()]
+
+
+def _said(type_: Type) -> object:
+    return type_.dtype if isinstance(type_, DtypeCode) else kinds_of(type_)
 
 
 def without_elements(type_: Type) -> Type:
-    """The type with numbers of Python."""
+    """The type with numbers of Python, as dtypes are then, too."""
     if not holds_elements(type_):
         return type_
     inner = type_.contained

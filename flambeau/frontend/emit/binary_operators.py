@@ -13,6 +13,7 @@ from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_numbe
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import is_array
+from flambeau.frontend.emit.numpy.dtype_values import dtype_text
 from flambeau.frontend.emit.numpy.remainders import with_sign_of
 from flambeau.frontend.emit.numpy.reversed_views import ReversedView, read
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -27,6 +28,7 @@ from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, Unary
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, uint64
+from flambeau.schema.dtype_code import is_dtype_code
 from flambeau.schema.element_type import element_of, is_element
 from flambeau.schema.types import (
     BOOL,
@@ -45,6 +47,7 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
+NO_NUMBER: Final = "dtypes are no numbers: programs compare them, print them, and make arrays of them"
 COMMUTING: Final = "+*&|^"
 """Signs whose operands may change places: `number op tensor` is `tensor op number`."""
 
@@ -197,14 +200,24 @@ def _formatted(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
 
 
 def _shown(e: Emitter, where: SourceRange, item: Value) -> Value:
-    """An item as `%` takes it: a text of an array or an object, any other value itself."""
+    """An item as `%` takes it: a text of an array, a dtype or an object, any other value itself."""
     item = arrays.as_number(e, item)
+    name = dtype_text(e, where, item)
+    if name is not None:
+        return name
     return e.emit("python::array_text", (item,), STRING) if is_array(item) else as_text(e, where, item)
 
 
 def by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """`__add__`, `__lt__` and the like, if an operand is an object."""
     return emit_magic(e, where, op, left, right) if is_magic(op, left, right) else None
+
+
+def _of_dtypes(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """Nothing: dtypes are ints to operators alone."""
+    if is_dtype_code(left.static_type) or is_dtype_code(right.static_type):
+        raise CompileError(NO_NUMBER, where)
+    return None
 
 
 def _of_elements(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
@@ -240,7 +253,7 @@ def _of_sets(e: Emitter, where: SourceRange, op: str, left: Value, right: Value)
 
 
 _RULES: Final = (
-    _formatted, by_method, _of_arrays, _of_elements, _number_and_tensor, _of_tuples, _of_dicts, _of_sets
+    _formatted, by_method, _of_dtypes, _of_arrays, _of_elements, _number_and_tensor, _of_tuples, _of_dicts, _of_sets
 )  # fmt: skip
 """What operators of one overload for two operands do not do by themselves; each gives None for other operands."""
 

@@ -12,11 +12,12 @@ from typing import Final
 from flambeau.frontend.emit.binary_operators import by_method
 from flambeau.frontend.emit.builtins.lazy_search import contains
 from flambeau.frontend.emit.conditions import to_bool
-from flambeau.frontend.emit.implicit_conversions import unpack_tuple
+from flambeau.frontend.emit.implicit_conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
 from flambeau.frontend.emit.numpy.array_promotion import as_number, is_array
 from flambeau.frontend.emit.numpy.complex_order import complex_comparison, is_complex
+from flambeau.frontend.emit.numpy.dtype_values import dtype_or_value, dtypes_compared
 from flambeau.frontend.emit.numpy.exact_comparisons import SWAPPED, exact_comparison
 from flambeau.frontend.emit.numpy.spectra import ordered
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -25,10 +26,11 @@ from flambeau.frontend.emit.values.magic_methods import MAGIC
 from flambeau.frontend.emit.values.object_methods import has_method, iterated
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Compare
+from flambeau.frontend.trees.tree_views import Compare, ListLiteral, TupleLiteral
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
+from flambeau.schema.dtype_code import is_dtype_code
 from flambeau.schema.types import (
     BOOL,
     STRING,
@@ -57,6 +59,9 @@ def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
     """`a op b` for comparisons, membership and identity."""
     left = e.value(tree.left)
     if tree.op == "in":
+        if is_dtype_code(left.static_type) and isinstance(tree.right, TupleLiteral | ListLiteral):
+            named = pack_tuple(e, [dtype_or_value(e, item) for item in tree.right.items])
+            return SimpleValue(_tuple_contains(e, tree.range, named, left))
         container = e.sugared(tree.right)
         if container.is_lazy:
             return SimpleValue(contains(e, tree.range, container, left))
@@ -64,7 +69,7 @@ def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
         if result is not None:
             return SimpleValue(result)
         return SimpleValue(_contains(e, tree.range, container.as_value(e, tree.right.range), left))
-    right = e.value(tree.right)
+    right = dtype_or_value(e, tree.right) if is_dtype_code(left.static_type) else e.value(tree.right)
     return SimpleValue(compare(e, tree.range, tree.op, left, right))
 
 
@@ -158,7 +163,7 @@ def _optionals(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     return call_operator(e, where, _of_python(op, "python::any_"), [left, right])
 
 
-_RULES: Final = (by_method, _arrays, _elements, _number_and_tensor, _sets, _tuples, _lists, _optionals)
+_RULES: Final = (by_method, dtypes_compared, _arrays, _elements, _number_and_tensor, _sets, _tuples, _lists, _optionals)
 """What the operator of a comparison does not do by itself; each gives None for other operands."""
 
 
@@ -199,7 +204,7 @@ def _tuple_contains(e: Emitter, where: SourceRange, container: Value, item: Valu
     result = e.constant(False)
     for element in unpack_tuple(e, container):
         types = (element.static_type, item.static_type)
-        if STRING in types and any(is_number(t) for t in types):
+        if STRING in types and any(is_number(t) and not is_dtype_code(t) for t in types):
             continue
         equal = to_bool(e, where, compare(e, where, "==", element, item))
         result = call_operator(e, where, "aten::__or__", [result, equal])

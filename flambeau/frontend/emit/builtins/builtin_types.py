@@ -10,10 +10,9 @@ from flambeau.frontend.emit.implicit_conversions import to_device
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.schema_matching import as_int, call_operator
 from flambeau.frontend.emit.values.object_methods import has_method
-from flambeau.frontend.emit.values.operator_arguments import printed, with_dtype_name
+from flambeau.frontend.emit.values.operator_arguments import printed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, ListType, NamedType, Type
 from flambeau.tensor.defaults import get_default_dtype
@@ -37,12 +36,6 @@ class CastValue(Sugared):
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
         return f"type '{self.type}'"
-
-    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """`str(x.dtype)` of an array; None for any other call."""
-        if self.type != STRING or len(tree.args) != 1 or with_dtype_name(e, tree.args[0]) is tree.args[0]:
-            return None
-        return e.sugared(with_dtype_name(e, tree.args[0]))
 
     def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Types are no values."""

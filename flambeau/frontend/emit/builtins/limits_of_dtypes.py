@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from flambeau.frontend.emit.numpy.dtype_names import dtype_named
+from flambeau.frontend.emit.numpy.dtype_values import as_dtype, known_dtype
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
 from flambeau.schema.dtype import float32
-from flambeau.schema.types import INT
+from flambeau.schema.element_type import element_of
+from flambeau.schema.types import FLOAT, INT, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -33,6 +37,11 @@ class LimitsClass(Sugared):
     def kind(self) -> str:
         """The name of this kind of value in error messages."""
         return f"class {self.name}"
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
+        """The limits of a dtype that one of Python's types, or a text, names; None for any other call."""
+        named = dtype_named(e, tree.args[0]) if e.arrays and len(tree.args) == 1 and not tree.keywords else None
+        return None if named is None else Limits(self.name, as_dtype(named))
 
     def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The limits of a dtype, float32's if none is given."""
@@ -61,4 +70,8 @@ class Limits(Sugared):
             return SimpleValue(call_operator(e, where, "python::dtype_bits", [self.dtype]))
         if name not in (FLOATS if self.name == "finfo" else INTEGERS):
             raise CompileError(f"{self.name} has no attribute '{name}'", where)
-        return SimpleValue(call_operator(e, where, f"python::{self.name}", [self.dtype, e.constant(name)]))
+        result = call_operator(e, where, f"python::{self.name}", [self.dtype, e.constant(name)])
+        dtype = known_dtype(self.dtype)
+        if dtype is not None and self.name == "finfo":
+            result.set_type(element_of(FLOAT, dtype))
+        return SimpleValue(result)

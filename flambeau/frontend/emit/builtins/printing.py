@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flambeau.frontend.emit.call_expressions import emit_arguments
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.values.operator_arguments import printed, with_dtype_name
+from flambeau.frontend.emit.values.operator_arguments import printed
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.trees.tree_views import Apply, NoneLit
@@ -50,8 +50,7 @@ class PrintFunction(Sugared):
                 if not isinstance(meaning, StreamValue):
                     raise CompileError(REFUSED.format(found=f"file is a {meaning.kind}. {NOT_A_STREAM}"), where)
                 stream = meaning.name
-        shown = tuple(with_dtype_name(e, a) for a in tree.args)
-        rest = replace(tree, args=shown, keywords=tuple(k for k in tree.keywords if k.name != "file"))
+        rest = replace(tree, keywords=tuple(k for k in tree.keywords if k.name != "file"))
         args, keywords = emit_arguments(e, rest)
         return self._printed(e, where, args, keywords, stream)
 

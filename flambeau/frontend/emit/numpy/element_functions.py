@@ -17,6 +17,7 @@ from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.implicit_conversions import pack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
+from flambeau.frontend.emit.numpy.dtype_values import dtype_value
 from flambeau.frontend.emit.numpy.ndarray_methods import call_method
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.operator_value import OperatorValue
@@ -109,7 +110,7 @@ class ScalarClass(SimpleValue):
 
 def scalar_class(e: Emitter, dtype: DType) -> ScalarClass:
     """What a class of NumPy's scalars is in a program."""
-    return ScalarClass(e.constant(dtype.code, INT), dtype)
+    return ScalarClass(dtype_value(e, dtype) if e.arrays else e.constant(dtype.code, INT), dtype)
 
 
 def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operator: str, values: list[Value]) -> Value:

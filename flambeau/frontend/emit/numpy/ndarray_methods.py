@@ -16,6 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_ra
 from flambeau.frontend.emit.numpy.bounds import bound
 from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
+from flambeau.frontend.emit.numpy.dtype_values import dtype_value
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
 from flambeau.frontend.emit.numpy.folds import fold, scan, spread
 from flambeau.frontend.emit.numpy.memory_layout import ArrayFlags, strides_of
@@ -471,7 +472,7 @@ def array_attribute(
     if name == "T":
         return wrap(_transpose(Call(e, where, name, array, {})))
     if name == "dtype":
-        return wrap(e.constant(dtype_and_rank(array, where)[0].code, INT))
+        return wrap(dtype_value(e, dtype_and_rank(array, where)[0]))
     if name in ("real", "imag"):
         return wrap(part_of(e, where, array, name))
     if name == "strides":

@@ -14,6 +14,7 @@ import numpy as np
 from flambeau.frontend.emit.builtins.library_functions import FOR_ARRAYS, array_library_function
 from flambeau.frontend.emit.builtins.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.numpy.dtype_functions import dtype_function
 from flambeau.frontend.emit.numpy.dtype_names import with_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python
 from flambeau.frontend.emit.numpy.element_functions import (
@@ -205,7 +206,7 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
-    own = vectorized_function(value) or generator_maker(value) or _of_tables(value)
+    own = vectorized_function(value) or generator_maker(value) or dtype_function(value) or _of_tables(value)
     if own is not None:
         return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

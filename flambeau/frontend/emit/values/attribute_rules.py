@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from flambeau.frontend.emit.numpy.array_promotion import array_of_number, dtype_of
+from flambeau.frontend.emit.numpy.dtype_values import dtype_attribute, known_dtype
 from flambeau.frontend.emit.numpy.element_arithmetic import as_python, part_of
+from flambeau.frontend.emit.numpy.element_functions import scalar_class
 from flambeau.frontend.emit.numpy.ndarray_methods import array_attribute
 from flambeau.frontend.emit.numpy.unsigned_elements import is_unsigned
 from flambeau.frontend.emit.values import set_values as sets
@@ -150,6 +152,12 @@ def _of_set(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared 
 @_of(StringType)
 def _of_text(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
     return SearchMethod(SimpleValue, value, name) if name in SEARCHES else None
+
+
+@_of(IntType)
+def _of_dtype(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    dtype = known_dtype(value) if name == "type" else None
+    return dtype_attribute(e, where, SimpleValue, value, name) if dtype is None else scalar_class(e, dtype)
 
 
 @_of(FloatType, IntType, BoolType, ComplexType)

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from flambeau.frontend.emit.frames import Variable
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import as_number
+from flambeau.frontend.emit.numpy.dtype_values import dtype_text
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import as_text, check_sortable
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.trees.tree_views import Expr, Select, StringLiteral, Var
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
-from flambeau.schema.array_type import ArrayType, holds_arrays
+from flambeau.schema.array_type import holds_arrays
+from flambeau.schema.dtype_code import is_dtype_code
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
@@ -64,7 +64,9 @@ def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap
 
 @adapts("python::repr")
 def _as_array(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
-    """What `repr` shows: of arrays what they are to Python, a text that stays as it is."""
+    """What `repr` shows: of arrays and dtypes what they are to Python, a text that stays as it is."""
+    if bound and is_dtype_code(bound[0].value.static_type):
+        return [replace(bound[0], value=call_operator(e, where, "python::as_dtype", [bound[0].value]))]
     if not e.arrays or not bound or not holds_arrays(bound[0].value.static_type):
         return bound
     return [replace(bound[0], value=call_operator(e, where, "python::as_array", [bound[0].value]))]
@@ -81,6 +83,9 @@ def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = F
     With `formatted`, what an f-string shows: of a float of 16 or 32 bits, the digits that Python's float has.
     """
     value = as_number(e, value) if e.arrays else value
+    name = dtype_text(e, where, value)
+    if name is not None:
+        return name
     if e.arrays and holds_arrays(value.static_type) and not isinstance(value.static_type, NamedType):
         return e.emit("python::array_text", (value,), STRING)
     if not e.arrays or not _is_plain(value.static_type):
@@ -89,18 +94,6 @@ def printed(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = F
     if value.static_type == FLOAT and not formatted and kinds in ({"float16"}, {"float32"}):
         return call_operator(e, where, f"python::text_of_{kinds.pop()}", [value])
     return e.emit("python::repr", (value,), STRING)
-
-
-def with_dtype_name(e: Emitter, tree: Expr) -> Expr:
-    """`x.dtype` of an array, where it is printed, as its name; any other tree itself."""
-    if not e.arrays or not isinstance(tree, Select) or tree.name != "dtype" or not isinstance(tree.value, Var):
-        return tree
-    if not isinstance(e.scope.find(tree.value.name), Variable):
-        return tree
-    type_ = e.value(tree.value).static_type
-    kinds = (type_.dtype,) if isinstance(type_, ArrayType) else kinds_of(type_)
-    known = kinds[0] if len(kinds) == 1 else None
-    return tree if known is None else StringLiteral(tree.range, known.name)
 
 
 def _is_plain(type_: Type) -> bool:

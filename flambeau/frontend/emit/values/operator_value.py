@@ -11,7 +11,7 @@ from flambeau.frontend.emit.values.container_methods import listed
 from flambeau.frontend.emit.values.object_methods import (
     hash_of,
 )
-from flambeau.frontend.emit.values.operator_arguments import adapted, with_dtype_name
+from flambeau.frontend.emit.values.operator_arguments import adapted
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.frontend.emit.values.tensor_attributes import ELEMENT_CODES
@@ -42,11 +42,7 @@ class OperatorValue(Builtin):
     receiver: Given | None = None
 
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
-        """`",".join(map(str, x))`, where what is joined is no value; dtypes of arrays that are printed."""
-        if self.name == "aten::format" and e.arrays and not tree.keywords:
-            shown = [with_dtype_name(e, arg) for arg in tree.args]
-            if any(arg is not other for arg, other in zip(shown, tree.args, strict=True)):
-                return self.call(e, tree.callee.range, [Given(e.value(arg), arg.range) for arg in shown], ())
+        """`",".join(map(str, x))`, where what is joined is no value."""
         if self.name != "aten::join" or len(tree.args) != 1 or tree.keywords:
             return None
         where, source = tree.args[0].range, e.sugared(tree.args[0])
