@@ -79,7 +79,7 @@ def test_gradients_are_those_of_the_definition(shape: Any, kind: str, monkeypatc
         expected = len(taken) + (0 if blocks is None else len(list(blocks[1])))
         result = attention(*leaves, own, is_causal=is_causal)
         for one, other in zip(grad(result, leaves, flambeau.from_numpy(arrays[3])), wanted, strict=True):
-            assert one.numpy() == pytest.approx(other, rel=1e-10, abs=1e-12)
+            np.testing.assert_allclose(one.numpy(), other, rtol=1e-10, atol=1e-12)
         assert len(taken) == expected
     assert taken
 
@@ -123,9 +123,9 @@ def test_one_operand_alone_and_the_second_order(monkeypatch: pytest.MonkeyPatch)
     for number, wanted in enumerate(by_definition(*arrays, mask=None, is_causal=False)):
         leaves = [flambeau.from_numpy(a).requires_grad_(k == number) for k, a in enumerate(arrays[:3])]
         (first,) = grad(attention(*leaves), [leaves[number]], slope)
-        assert first.numpy() == pytest.approx(wanted, rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(first.numpy(), wanted, rtol=1e-10, atol=1e-12)
         (recorded,) = grad(attention(*leaves), [leaves[number]], slope, create_graph=True)
-        assert recorded.detach().numpy() == pytest.approx(wanted, rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(recorded.detach().numpy(), wanted, rtol=1e-10, atol=1e-12)
 
 
 def test_operands_that_lie_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

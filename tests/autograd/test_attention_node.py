@@ -77,7 +77,7 @@ def test_values_and_gradients(sizes: Any, kind: str) -> None:
         result.backward(slope)
         results.append([result.detach(), *[x.grad for x in leaves]])
     for one, other in zip(*results, strict=True):
-        assert one.numpy() == pytest.approx(other.numpy(), rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["none", "causal", "truths", "numbers", "nothing to see"])
@@ -138,12 +138,12 @@ def test_one_sequence_is_projected_by_one_product(batch_first: bool) -> None:
     x = flambeau.tensor(RNG.standard_normal((5, 3, 8)), requires_grad=True)
     together, _ = layer(x, x, x, need_weights=False)
     apart, _ = layer(x, x.view(x.shape), x.view(x.shape), need_weights=False)
-    assert together.detach().numpy() == pytest.approx(apart.detach().numpy(), rel=1e-10, abs=1e-12)
+    np.testing.assert_allclose(together.detach().numpy(), apart.detach().numpy(), rtol=1e-10, atol=1e-12)
     leaves = [x, *layer.parameters()]
     for one, other in zip(
         flambeau.autograd.grad(together.sum(), leaves), flambeau.autograd.grad(apart.sum(), leaves), strict=True
     ):
-        assert one.numpy() == pytest.approx(other.numpy(), rel=1e-10, abs=1e-12)
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, atol=1e-12)
     assert count_of("LinearBackward0", together) == 2
     assert count_of("LinearBackward0", apart) == 4
     scripted = flambeau.script(layer)

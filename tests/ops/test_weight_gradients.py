@@ -64,7 +64,7 @@ def test_small_images(name: str, columns: int, dtype: Any, monkeypatch: pytest.M
         result = weight_gradient_kernel(x, one, *map(list, numbers), 1)
         assert result.dtype == dtype
         assert result.flags.c_contiguous
-        assert result == pytest.approx(expected, rel=tolerance, abs=10 * tolerance)
+        np.testing.assert_allclose(result, expected, rtol=tolerance, atol=10 * tolerance)
 
 
 def test_larger_images_and_fewer_channels_go_by_native_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,25 @@ def compile_for_host(text: str) -> Any:
     return engine
 
 
+class Worker:
+    """A thread that serves one kernel after another: one for each of a block's threads, which a launch need not make."""
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()
+        self.turn.acquire()
+        self.task: Callable[[], None] = lambda: None
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self.turn.acquire()
+            self.task()
+
+
+WORKERS: list[Worker] = []
+"""Those that wait for a task; those of a launch that did not end are left alone."""
+
+
 class Turns:
     """The threads of a block, one of which runs at a time: the next does where one waits for others, or ends."""
 
@@ -68,28 +87,26 @@ class Turns:
         self.current, self.running = 0, count
         self.ready = deque(range(count))
         self.waiting: dict[int, list[int]] = {}
-        self.locks = [threading.Lock() for _ in range(count)]
+        self.locks: list[threading.Lock] = []
         self.ended = threading.Lock()
 
     def run(self, call: Callable[[], None]) -> None:
         """Run all of them to their ends."""
 
-        def body(number: int) -> None:
-            self.locks[number].acquire()
+        def body() -> None:
             call()
             self.running -= 1
             self._next()
 
-        for lock in (self.ended, *self.locks):
-            lock.acquire()
-        threads = [threading.Thread(target=body, args=(k,), daemon=True) for k in range(len(self.locks))]
-        for thread in threads:
-            thread.start()
+        workers = [WORKERS.pop() if WORKERS else Worker() for _ in range(self.running)]
+        self.locks = [worker.turn for worker in workers]
+        for worker in workers:
+            worker.task = body
+        self.ended.acquire()
         self._next()
         assert self.ended.acquire(timeout=60)
         assert self.running == 0, f"{self.running} threads of a block wait for others that do not come: {self.waiting}"
-        for thread in threads:
-            thread.join()
+        WORKERS.extend(workers)
 
     def wait(self, group: int, count: int) -> None:
         """Let others run until so many of a group, the running thread among them, have come here."""
@@ -118,6 +135,9 @@ class HostGrid:
         self.turns = Turns(0)
         self.block = self.blocks = 0
         self.words: list[int] = []
+        self.others: list[int] = []
+        """The words of every second shuffle: threads may still be reading those of the one before."""
+        self.shuffles: list[int] = []
         self.engine = compile_for_host(host_text(emit_module(self.program.kernels)))
         thunk = ctypes.CFUNCTYPE(WORD)
         shuffle = ctypes.CFUNCTYPE(WORD, WORD, WORD, WORD, WORD)
@@ -161,7 +181,8 @@ class HostGrid:
         )
         meet = any(isinstance(s, Barrier | Shuffle) for s in walk(mapped.body))
         self.blocks = blocks
-        self.words = [0] * mapped.threads
+        self.words, self.others = [0] * mapped.threads, [0] * mapped.threads
+        self.shuffles = [0] * mapped.threads
         if meet:
             self.turns = Turns(mapped.threads)
             self.turns.run(lambda: self.all_blocks(lambda: function(*words)))
@@ -185,12 +206,12 @@ class HostGrid:
     def shuffle(self, value: int, lane: int) -> int:
         """The value of another thread of the warp; its own where there is none of this number."""
         mine = self.turns.current
-        self.words[mine] = value
+        words = self.others if self.shuffles[mine] % 2 else self.words
+        self.shuffles[mine] += 1
+        words[mine] = value
         first = mine - mine % WARP
         self.turns.wait(first // WARP, WARP)
-        found = self.words[first + lane if 0 <= lane < WARP else mine]
-        self.turns.wait(first // WARP, WARP)
-        return found
+        return words[first + lane if 0 <= lane < WARP else mine]
 
 
 def on_host(bound: BoundProgram, *inputs: Array) -> tuple[Array, ...]:
