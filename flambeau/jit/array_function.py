@@ -28,6 +28,7 @@ from flambeau.jit.array_calls import Classes, Parameters, array_call
 from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.dtype_arguments import code_or_value, is_dtype, type_of_dtype
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
 from flambeau.jit.value_conversion import A_GENERATOR
@@ -184,11 +185,13 @@ class ArrayFunction(LatestVariant):
         copied = CopiedArguments((*args, *kwargs.values()), (*self._names[: len(args)], *kwargs))
         args, kwargs = copied.arguments[: len(args)], dict(zip(kwargs, copied.arguments[len(args) :], strict=True))
         variant = self.variant_for(args, kwargs, scalars)
-        by_name = {name: _without_scalars(a) for name, a in kwargs.items()}
-        return variant._running([_without_scalars(a) for a in args], by_name)
+        by_name = {name: code_or_value(_without_scalars(a)) for name, a in kwargs.items()}
+        return variant._running([code_or_value(_without_scalars(a)) for a in args], by_name)
 
     @staticmethod
     def _call_variant(variant: ScriptFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if any(map(is_dtype, (*args, *kwargs.values()))):
+            args, kwargs = [*map(code_or_value, args)], {name: code_or_value(a) for name, a in kwargs.items()}
         try:
             result = variant(*args, **kwargs)
         except FAILED as error:
@@ -288,6 +291,11 @@ class ArrayFunction(LatestVariant):
         tidy(function)
         return function
 
+    @property
+    def parameter_defaults(self) -> Mapping[str, Any]:
+        """The defaults of parameters, by name."""
+        return self._template.defaults
+
     def _variants(self) -> list[ScriptFunction[..., Any]]:
         return [*self.variants_cache.values, *super()._variants()]
 
@@ -314,7 +322,7 @@ def _parameters_of(python: Callable[..., Any], names: Sequence[str]) -> Paramete
     code, by_place = python.__code__, python.__defaults__ or ()
     known = dict(zip(names[code.co_argcount - len(by_place) : code.co_argcount], by_place, strict=True))
     known |= python.__kwdefaults__ or {}
-    defaults = [known[name] if type(known.get(name)) in _NUMBERS else MISSED for name in names]
+    defaults = [known[n] if type(known.get(n)) in _NUMBERS or is_dtype(known.get(n)) else MISSED for n in names]
     return Parameters(tuple(map(sys.intern, names)), code.co_argcount, tuple(defaults))
 
 
@@ -360,6 +368,8 @@ def _pattern_of(value: Any) -> Any:
         return value._array.dtype, value._array.ndim
     if isinstance(value, np.generic):
         return np.generic, value.dtype
+    if is_dtype(value):
+        return np.dtype, np.dtype(value)
     if isinstance(value, list):
         classes = frozenset(map(type, value))
         return list, classes if classes <= _PLAIN else frozenset(map(_pattern_of, value))
@@ -379,6 +389,8 @@ def _type_of(pattern: Any) -> Type | None:
     kind, inner = pattern
     if kind is set:
         return None
+    if kind is np.dtype:
+        return type_of_dtype(inner)
     if isinstance(kind, type) and issubclass(kind, tuple):
         return open_containers.tuple_type(kind, list(map(_argument_type, inner)))
     if kind is list:

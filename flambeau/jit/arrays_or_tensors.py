@@ -23,6 +23,7 @@ from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.by_types import ByTypes
+from flambeau.jit.dtype_arguments import is_dtype
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.unannotated import ByCall
 from flambeau.program.function import Function
@@ -144,7 +145,7 @@ def _has_tensors(values: Iterable[Any]) -> bool:
     """Whether a value is a tensor or has some in it, or is of no class that programs on arrays take."""
     for value in values:
         kind = type(value)
-        if kind in _ITEMS or isinstance(value, np.ndarray | np.generic):
+        if kind in _ITEMS or isinstance(value, np.ndarray | np.generic) or is_dtype(value):
             continue
         if kind not in _CONTAINERS or _has_tensors(value.values() if kind is dict else value):
             return True

@@ -30,11 +30,13 @@ from flambeau.frontend.scopes.type_annotations import type_of_tree
 from flambeau.frontend.source.python_source import NameScope, innermost_function
 from flambeau.frontend.trees.tree_views import Apply, Select, Subscript, Var
 from flambeau.jit.array_function import ArrayFunction
+from flambeau.jit.dtype_arguments import is_dtype, type_of_dtype
 from flambeau.jit.modules.module_classes import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.unannotated import reads_arrays
 from flambeau.schema.array_type import array_of, holds_tensors
 from flambeau.schema.dtype import DType, bool_, complex128, float64, int64, uint8, uint32, uint64
+from flambeau.schema.dtype_code import DtypeCode
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     FLOAT,
@@ -61,6 +63,7 @@ _USUAL: Final = (
     (complex128, 2), (uint64, 1), (uint8, 1), (uint8, 2), (uint32, 1),
 )  # fmt: skip
 """Dtypes and ranks of arrays that a function with annotations is compiled for, to see whether it can be."""
+_FLOAT64: Final = DtypeCode(float64)
 
 
 _WITHOUT_ARRAYS: Final = ((INT, INT), (FLOAT, FLOAT), (STRING, STRING), (STRING, INT), (INT, STRING))
@@ -182,8 +185,8 @@ def has_meaning(function: ArrayFunction, refusals: list[CompileError]) -> bool:
     """
     rest = len(_open_parameters(function)) > 1
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
-    kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT) if rest else (INT,))]
-    others = [*((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
+    kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT, _FLOAT64) if rest else (INT,))]
+    others = [(INT, _FLOAT64), *((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
     is_taken = _means(function, (*kinds, *others), refusals)
     return is_taken or any(_is_taken(function, types, refusals) for types in _by_indexes(function))
 
@@ -207,7 +210,11 @@ def _open_parameters(function: ArrayFunction) -> list[str]:
 
 def _means(function: ArrayFunction, kinds: Iterable[tuple[Type, Type]], refusals: list[CompileError]) -> bool:
     first, *rest = _open_parameters(function)
-    return any(_is_taken(function, {first: own, **dict.fromkeys(rest, other)}, refusals) for own, other in kinds)
+    defaults = function.parameter_defaults
+    dtypes = {name: type_of_dtype(defaults[name]) for name in rest if is_dtype(defaults.get(name))}
+    return any(
+        _is_taken(function, {first: own, **dict.fromkeys(rest, other), **dtypes}, refusals) for own, other in kinds
+    )
 
 
 def _is_taken(function: ArrayFunction, types: Mapping[str, Type], refusals: list[CompileError]) -> bool:

@@ -126,11 +126,12 @@ def holds_elements(type_: Type) -> bool:
 
 def same_elements(a: Type, b: Type) -> bool:
     """Whether two equal types say the same of their numbers, and of their dtypes."""
-    return [_said(t) for t in a.walk()] == [_said(t) for t in b.walk()]
+    return told_apart(a) == told_apart(b)
 
 
-def _said(type_: Type) -> object:
-    return type_.dtype if isinstance(type_, DtypeCode) else kinds_of(type_)
+def told_apart(type_: Type) -> tuple[object, ...]:
+    """What a type says beyond what equal ones do: of each in it which scalars its numbers are, or which dtype."""
+    return tuple([t.dtype if isinstance(t, DtypeCode) else kinds_of(t) for t in type_.walk()])
 
 
 def without_elements(type_: Type) -> Type:

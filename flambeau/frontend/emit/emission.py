@@ -23,6 +23,7 @@ from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.trees.tree_views import Expr, Select, Stmt, Var
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.program.function import Function
+from flambeau.schema.dtype_code import DtypeCode
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
@@ -144,7 +145,9 @@ class Emission:
     # -- names --------------------------------------------------------------------------------------------------------
 
     def load(self, name: Name, variable: Variable) -> Value:
-        """The value of a variable here."""
+        """The value of a variable here; of one that is a dtype that is known, a constant."""
+        if isinstance(variable.type, DtypeCode) and variable.type.dtype is not None:
+            return self.builder.constant(variable.type.dtype.code, variable.type)
         value = self.builder.emit("prim::Load", (), variable.type, name=variable.slot)
         text = str(name)
         if text.isascii():

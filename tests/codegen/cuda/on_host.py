@@ -62,7 +62,7 @@ def compile_for_host(text: str) -> Any:
 
 
 class Worker:
-    """A thread that serves one kernel after another: one for each of a block's threads, which a launch need not make."""
+    """A thread that serves one kernel after another, as one of a block's: launches need not make any."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
