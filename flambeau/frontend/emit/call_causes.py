@@ -11,6 +11,7 @@ from typing import Final
 
 from flambeau.frontend.emit.values.attribute_advice import advice
 from flambeau.schema import registry
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.shown_type import shown_type
 from flambeau.schema.subtype import is_subtype
@@ -35,6 +36,10 @@ MAY_BE_NONE = "{text} may be None (it is {type}), which {what} does not take. Te
 NO_KEYWORD = "{what} has no parameter '{name}'"
 MISSING = "{what} needs one more argument: '{name}'"
 NO_MEANING = "{what} has no meaning for {types}"
+UNLIKE_ARRAYS = (
+    "lists and dicts hold arrays of one dtype and number of dimensions: here {wanted}, and now {type}. Convert them, "
+    "as in x.astype(np.float64), or keep them in a tuple"
+)
 CANNOT_HOLD = "a {container} cannot hold {type}"
 WRONG_KEY = "the keys of a {container} are {wanted}, not {type}"
 WRONG_INDEX = "a {container} is indexed by ints and slices, not by {type}"
@@ -118,6 +123,8 @@ def cannot_hold(container: Type, wanted: Type, type_: Type, text: str = "") -> s
     >>> cannot_hold(DictType(STRING, FLOAT), FLOAT, INT, "1")
     'a Dict[str, float] cannot hold an int: write 1.0'
     """
+    if isinstance(wanted, ArrayType) and isinstance(type_, ArrayType):
+        return UNLIKE_ARRAYS.format(wanted=wanted, type=type_)
     kind = type_.annotation
     article = "an" if kind[0] in "aeiouAEIO" else "a"
     problem = CANNOT_HOLD.format(container=container.annotation, type=f"{article} {kind}")
