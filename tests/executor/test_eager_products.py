@@ -151,6 +151,20 @@ def test_layers_have_numpys_bits(dtype: Any) -> None:
                 assert_bits(addmm(fb.from_numpy(b), operands[0], operands[1].t(), 1, 1), product + b)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("step", [0, 16, 4096])
+def test_rows_of_one_element_may_be_any_distance_apart(step: int, dtype: Any) -> None:
+    linear = entry("any_linear")
+    for sizes in [(2, 3, 1), (5, 2, 1), (2, 3, 1, 1), (1, 4, 1)]:
+        dense = array(sizes, "dense", dtype)
+        strides = [step if n == 1 else s for n, s in zip(sizes, dense.strides, strict=True)]
+        x, w = np.lib.stride_tricks.as_strided(dense, sizes, strides), array((4, 1), "dense", dtype)
+        product = np.matmul(dense.reshape(-1, 1), w.T).reshape(*sizes[:-1], 4)
+        assert x.flags.c_contiguous
+        assert_bits(linear(fb.from_numpy(x), fb.from_numpy(w), None), product)
+        assert_bits(fb.nn.functional.linear(fb.from_numpy(x), fb.from_numpy(w)), product)
+
+
 def test_what_layers_leave_to_python() -> None:
     linear, addmm = entry("linear"), entry("addmm")
     x, w, b = fb.rand(2, 3, 4), fb.rand(5, 4), fb.rand(5)

@@ -183,4 +183,6 @@ class _Layer(_Entry):
             f.set_word(operand, FIRST, f.op("mul", f.word_of(operand, FIRST), stacked))
             for k in (COUNT, STACKS):
                 f.set_word(operand, k, 1)
-            f.set_word(operand, FIRST_STEP, f.op("mul", f.word_of(operand, SECOND), f.word_of(operand, SECOND_STEP)))
+            # not the step of the last axis: that of a single element may be anything
+            is_single = f.compare("eq", f.get(array, self.layouts.array, "descr"), self.m.symbol("float32_descr"))
+            f.set_word(operand, FIRST_STEP, f.op("mul", f.word_of(operand, SECOND), f.pick(is_single, 4, 8)))
