@@ -25,7 +25,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Block, Graph, Node, Value
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import NONE, ListType, TupleType, Type
+from flambeau.schema.types import NONE, ListType, OptionalType, TupleType, Type
 from flambeau.specialise import spec as specs
 from flambeau.specialise.cache import SpecialisationCache
 from flambeau.specialise.parameters import refine_parameter
@@ -194,6 +194,8 @@ def _has_lists(type_: Type) -> bool:
 
 
 def _lists_in(value: Any, type_: Type) -> Iterator[list[Any]]:
+    if isinstance(type_, OptionalType):
+        type_ = type_.element
     if isinstance(value, list):
         yield value
     if isinstance(value, list | tuple) and any(map(_has_lists, type_.contained)):

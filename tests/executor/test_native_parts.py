@@ -225,3 +225,28 @@ def f(x: Tensor, name: str):
 """
     graph = flambeau.CompilationUnit(source).f.graph
     assert not any(part.is_native for part in parts_of(graph.body))
+
+
+@flambeau.jit.ignore
+def _one_more(n: int) -> int:
+    return n + 1
+
+
+def test_lists_in_a_tuple_that_may_be_none_are_changed() -> None:
+    @flambeau.script
+    def f(n: int) -> list[int]:
+        pair: tuple[list[int], int] | None = None
+        if n > 3:
+            pair = ([1, 2, 3], 5)
+        more = _one_more(n)  # which keeps the function from being native as a whole
+        for i in range(n):
+            if pair is not None:
+                items, first = pair
+                items.append(first + i)
+        if pair is None:
+            return [more]
+        return pair[0]
+
+    for n in (0, 2, 4, 5, 300, 2, 400):
+        assert f(n) == ([n + 1] if n <= 3 else [1, 2, 3, *range(5, 5 + n)])
+    assert "region_0" in str(f.explain(measure=False))
