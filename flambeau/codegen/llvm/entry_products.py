@@ -23,7 +23,6 @@ from flambeau.codegen.llvm.product_operands import (
     MOST_RANK,
     OPERAND,
     SECOND,
-    SECOND_STEP,
     STACKS,
     Bounds,
     add_operands,
