@@ -58,9 +58,8 @@ class Windows:
     def _padded(self, array: Array) -> Array:
         """Zeros behind the last channels, where they are less than a vector."""
         left = self._channels - array.shape[-1]
-        if not left:
-            return np.ascontiguousarray(array)
-        return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, left)])
+        padded = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, left)]) if left else array
+        return np.ascontiguousarray(padded)  # of columns side by side, NumPy's borders make the same
 
     def convolve(
         self,

@@ -22,6 +22,7 @@ WINDOWS: list[tuple[int, tuple[int, int], tuple[int, int], dict[str, list[int]]]
     (21, (13, 19), (3, 3), {"padding": [4, 5], "dilation": [2, 3]}),
     (2, (4, 5), (4, 5), {}), (24, (3, 2), (5, 7), {"padding": [2, 3]}),
     (9, (5, 6), (2, 2), {"padding": [3, 4]}), (40, (1, 17), (1, 9), {"padding": [0, 4]}),
+    (4, (8, 1), (1, 1), {}), (7, (9, 1), (3, 1), {"padding": [1, 0]}), (3, (2, 1), (1, 1), {"padding": [0, 1]}),
 ]  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, packed: Any, layer: Any, x: flamb
 
     for provided in (pack, lambda weights: None):
         monkeypatch.setattr(QUANTIZED_WINDOWS, "implementation", provided)
-        results.append([layer.new(x, packed(), *after), layer.new(x[:1, :, 1:], packed(), *after)])
+        results.append([layer.new(part, packed(), *after) for part in (x, x[:1, :, 1:], x[:1])])
     assert all(one is not None for one in ran)
     assert ran
     for native, plain in zip(*results, strict=True):
