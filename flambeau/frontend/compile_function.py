@@ -70,6 +70,7 @@ from flambeau.frontend.ssa.overlapping_writes import operands_shown, read_before
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees import tree_views as t
 from flambeau.ir.graph import Graph
+from flambeau.program.classes import is_module_type
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, plain
 from flambeau.schema.element_type import holds_elements, without_elements
@@ -408,6 +409,8 @@ def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_typ
     with e.graph.at_range(param.range):
         value = e.graph.add_parameter(type_, name if name.isascii() else "")
         e.store(name, as_begun(e, param.range, name, value))
+        if self_type is not None and is_module_type(type_):
+            e.scope.frame.names[name] = replace(e.scope.variable(name), value=value)
     count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
     default = as_declared(defaults.get(name, NO_DEFAULT), type_)
     return replace(_argument(param, type_, default), broadcast=count)

@@ -329,6 +329,16 @@ class _Assumed(threading.local):
 _assumed = _Assumed()
 
 
+def is_module_type(type_: Type) -> bool:
+    """Whether values of a type are modules.
+
+    >>> from flambeau.schema.types import INT
+    >>> is_module_type(INT)
+    False
+    """
+    return isinstance(type_, NamedType) and bool(getattr(type_.definition, "is_module", False))
+
+
 def _signature(definition: Any, name: str) -> FunctionSchema | None:
     if isinstance(definition, ClassDefinition):
         return definition.signature(name)

@@ -103,11 +103,11 @@ _USUAL_FLOATS: Final = frozenset({dtypes.float32, dtypes.float64})
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The sizes of nested sequences, by their first elements."""
+    """The sizes of nested sequences, by their first elements; a tensor of one element is a number there."""
     sizes: list[int] = []
     while True:
         if isinstance(data, Tensor):
-            return (*sizes, *data.shape)
+            return tuple(sizes) if sizes and data.numel() == 1 else (*sizes, *data.shape)
         if isinstance(data, np.ndarray):
             return (*sizes, *data.shape)
         if not _is_sequence(data):
@@ -126,6 +126,12 @@ def _is_sequence(data: Any) -> bool:
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], declared: set[DType]) -> None:
     """Append the numbers in `data` to `out`, and their dtypes to `declared`."""
+    if isinstance(data, Tensor) and depth == len(shape):
+        if data.numel() != 1:
+            raise ValueError(SEVERAL_ELEMENTS)
+        declared.add(data.dtype)
+        out.append(data.item())
+        return
     if isinstance(data, Tensor | np.ndarray):
         declared.add(data.dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype))
         if tuple(data.shape) != shape[depth:]:
@@ -155,6 +161,10 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], decl
         _flatten(element, shape, depth + 1, out, declared)
 
 
+SEVERAL_ELEMENTS: Final = (
+    "only one element tensors can be converted to Python scalars: beside numbers, each tensor in a list is one of "
+    "them; flambeau.stack(...) makes a tensor of tensors"
+)
 _PLAIN: Final = frozenset((int, float, bool, complex))
 
 

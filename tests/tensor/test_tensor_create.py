@@ -264,3 +264,16 @@ def test_layouts_that_no_tensor_has_are_refused() -> None:
     for call in (lambda **k: fb.zeros(2, **k), lambda **k: fb.rand_like(x, **k), lambda **k: x.to(**k)):
         with pytest.raises(RuntimeError, match=r"strided here, but a call asks for layout=flambeau\.sparse_csr"):
             call(layout=fb.sparse_csr)
+
+
+def test_tensors_of_one_element_are_numbers_in_a_list():
+    for first, second in ((1.0, 2.0), (-0.5, 7.0)):
+        zero_d, vector = fb.tensor(first), fb.tensor([second])
+        assert fb.tensor([zero_d, vector]).tolist() == [first, second]
+        assert fb.tensor([vector, zero_d, 3]).tolist() == [second, first, 3.0]
+        assert fb.tensor([[vector, 4], [5, fb.tensor([[first]])]]).tolist() == [[second, 4.0], [5.0, first]]
+    assert fb.tensor([fb.tensor([1]), fb.tensor([2])]).shape == (2,)
+    assert fb.tensor([fb.tensor([1.5]), 1j]).dtype == fb.complex64
+    assert fb.tensor([fb.tensor([1, 2]), fb.tensor([3, 4])]).shape == (2, 2)
+    with pytest.raises(ValueError, match="only one element tensors .* flambeau.stack"):
+        fb.tensor([3, fb.tensor([1, 2])])

@@ -148,6 +148,8 @@ class Emission:
         """The value of a variable here; of one that is a dtype that is known, a constant."""
         if isinstance(variable.type, DtypeCode) and variable.type.dtype is not None:
             return self.builder.constant(variable.type.dtype.code, variable.type)
+        if variable.value is not None:
+            return variable.value
         value = self.builder.emit("prim::Load", (), variable.type, name=variable.slot)
         text = str(name)
         if text.isascii():

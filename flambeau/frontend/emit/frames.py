@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from flambeau.frontend.scopes.captured_names import Name
+from flambeau.ir.graph import Value
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -26,6 +27,8 @@ class Variable:
     """What the graph stores it under: the name, or another where a comprehension shadows one."""
     declared: Type | None = None
     """What it may be assigned, as far as that is more than its type; None if nothing says."""
+    value: Value | None = None
+    """What it holds in all of the graph: `self` of a module's method is the parameter itself, as in TorchScript."""
 
 
 @dataclass(frozen=True, slots=True)

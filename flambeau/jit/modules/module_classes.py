@@ -22,9 +22,9 @@ from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.module import Module
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
-from flambeau.program.classes import ClassDefinition
+from flambeau.program.classes import ClassDefinition, is_module_type
 from flambeau.program.object import ScriptObject
-from flambeau.schema.types import NONE, NamedType, Type
+from flambeau.schema.types import NONE, Type
 from flambeau.util.kept_on import KeptOn, Recent
 from flambeau.util.names import python_name, qualified_name
 from flambeau.util.record import dataclass, field
@@ -232,8 +232,3 @@ def _item_type(definition: ClassDefinition, name: str) -> Type:
 def child_types(definition: ClassDefinition) -> list[tuple[str, Type]]:
     """The submodules of a class, in order."""
     return [(a.name, a.type) for a in definition.attributes if is_module_type(a.type)]
-
-
-def is_module_type(type_: Type) -> bool:
-    """Whether values of a type are modules."""
-    return isinstance(type_, NamedType) and bool(getattr(type_.definition, "is_module", False))
