@@ -18,6 +18,7 @@ from flambeau.frontend.scopes.array_annotations import OVERLOADS, refuse_arrays
 from flambeau.frontend.scopes.name_resolution import MISSING
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.trees.function_conversion import get_tree
+from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Value
 from flambeau.jit.block_decorators import has_blocks, within_decorators
 from flambeau.jit.classes.class_definitions import PythonSource, find_or_define
@@ -32,6 +33,7 @@ from flambeau.jit.modules.module_hooks import HookedCall
 from flambeau.jit.modules.module_source import ModuleSource
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
+from flambeau.jit.script_registry import ScriptRegistry
 from flambeau.jit.torch_counterparts import counterpart
 from flambeau.jit.value_methods import value_method
 from flambeau.jit.with_numba.numba_calls import NumbaValue, numba_function
@@ -301,11 +303,13 @@ def compile_python_function(
     if compiled_before is not None:
         return compiled_before
     scope: Callable[[str], Any] = NameScope.of_function(fn)
+    if registry.examples is not None:
+        scope = registry.examples.scope(fn, scope)
     resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
     defaults = parameter_defaults(fn)
     promised = promise(
         key, qualified_name(inner),
-        lambda: declared_schema(get_tree(fn), resolver, defaults=defaults, by_returns=True),
+        lambda: declared_schema(_tree(fn, registry), resolver, defaults=defaults, by_returns=True),
     )  # fmt: skip
     if promised is not None:
         return promised
@@ -314,7 +318,7 @@ def compile_python_function(
         with compiling(key, inner.__name__, where):
             name = registry.unit.unique_name(qualified_name(inner))
             known = registry.templates.get(inner)
-            tree = get_tree(fn) if known is None else known.tree
+            tree = _tree(fn, registry) if known is None else known.tree
             body = within_decorators(compile_def(tree, resolver, name=name, defaults=defaults), fn)
         tidy(body)
         return body
@@ -322,6 +326,11 @@ def compile_python_function(
     function = kept(key, compiled, lambda: get_tree(fn).decl.range)
     function.doc = inspect.getdoc(inner) or ""
     return registry.keep(key, function)
+
+
+def _tree(fn: Any, registry: ScriptRegistry) -> Def:
+    """A function as it is compiled: with what examples say of it."""
+    return get_tree(fn) if registry.examples is None else registry.examples.tree(fn, get_tree(fn))
 
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -22,6 +22,7 @@ from flambeau.jit.classes.script_instances import ScriptInstance
 from flambeau.jit.container_reads import reads_containers
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
+from flambeau.jit.example_inputs import ExampleTypes
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.functions_of_arrays import (
     array_function,
@@ -56,7 +57,7 @@ MODULE_CLASS = (
     "Type '{0}' cannot be compiled since it inherits from nn.Module, pass an instance instead: make one and script it"
 )
 NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
-NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"
+NO_EXAMPLES = "example_inputs are of functions and modules; a {kind} is compiled by its annotations alone"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
 OPERATOR = "{0} is compiled already, and runs by itself; a program that calls it is a function of its own"
@@ -81,6 +82,7 @@ def script(  # type: ignore[overload-overlap]  # a module is callable too
     without: tuple[str, ...] = ...,
     verify: bool = ...,
     tiered: bool = ...,
+    example_inputs: Any = ...,
 ) -> RecursiveScriptModule: ...
 @overload
 def script(  # type: ignore[overload-overlap]  # a class is callable too
@@ -121,6 +123,7 @@ def script(
     without: tuple[str, ...] = ...,
     verify: bool = ...,
     tiered: bool = ...,
+    example_inputs: Any = ...,
 ) -> ScriptFunction[P, R]: ...
 @overload
 def script(
@@ -133,6 +136,7 @@ def script(
     without: tuple[str, ...] = ...,
     verify: bool = ...,
     tiered: bool = ...,
+    example_inputs: Any = ...,
 ) -> Scripting: ...
 
 
@@ -162,17 +166,19 @@ def script(
         max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
         without: passes to leave out, by name; "llvm" for those that LLVM runs over whole graphs.
         verify: check the graph after every pass.
+        example_inputs: arguments of calls, a list of tuples, or a dict from methods of a module to such lists. They run
+            in Python first, and tell the types of parameters without annotations in all functions that they reach.
         tiered: let a long program (32 operators on tensors) answer its first call as it is written, before a plan is.
 
     Programs written for TorchScript may pass more: `_rcb` gives values of names, and None for those that mean what they
-    mean where the function was written; `optimize`, `_frames_up` and `example_inputs` have no effect, the first and
-    the last with a warning.
+    mean where the function was written; `optimize` (with a warning) and `_frames_up` have no effect.
 
     Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a
     Tensor, or what a call brings beside tensors (a dict of them, a number). FLAMBEAU_DISABLE=1 has `obj` come back.
 
     Raises:
         TypeError: an option that there is not; of Numba's options the message says what to write.
+        ValueError: `example_inputs` of another form.
         CompileError: the source cannot be had or is not of the language; the message shows the place.
 
     >>> import flambeau
@@ -193,12 +199,12 @@ def script(
     )  # fmt: skip
     if optimize is not None:
         warnings.warn(NO_OPTIMIZE, FutureWarning, stacklevel=2)
-    if example_inputs is not None:
-        warnings.warn(NO_EXAMPLES, UserWarning, stacklevel=2)
     if obj is None:
         return partial(script, backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans,
-                       without=without, verify=verify, tiered=tiered)  # fmt: skip
+                       without=without, verify=verify, tiered=tiered, example_inputs=example_inputs)  # fmt: skip
     try:
+        if example_inputs is not None and not is_disabled():
+            return _script_for_examples(obj, options, example_inputs)
         if _rcb is not None and inspect.isfunction(obj) and not is_disabled():
             return script_function(obj, options, _rcb)
         return script_with(obj, options)
@@ -222,6 +228,19 @@ def script_with(obj: Any, options: Options) -> Any:
     if inspect.isfunction(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     return _instance(obj, options)
+
+
+def _script_for_examples(obj: Any, options: Options, examples: Any) -> Any:
+    """`script` of a function or module whose parameters have the types that calls bring."""
+    if isinstance(obj, ScriptModule | ScriptFunction):
+        return obj
+    if not (isinstance(obj, Module) or inspect.isfunction(obj)):
+        raise TypeError(NO_EXAMPLES.format(kind=type(obj).__name__))
+    classes = CLASSES.beside(REGISTRY.beside(ExampleTypes.of_calls(obj, examples)))
+    with REGISTRY.lock:
+        if isinstance(obj, Module):
+            return RecursiveScriptModule.of(obj, classes, options)
+        return _alike(options, obj, compile_python_function(obj, classes))
 
 
 def _method(method: types.MethodType, options: Options) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from flambeau.executor.executor import attach
+from flambeau.jit.example_inputs import ExampleTypes
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
@@ -45,8 +46,19 @@ class ScriptRegistry:
         self.templates: KeptOn[FunctionType, Any] = KeptOn()
         """Functions that are compiled for each call."""
         self._trial: Trial | None = None
+        self.examples: ExampleTypes | None = None
+        """What parameters without annotations are, where examples say it."""
         self.lock = NoForkLock()
         """Held while compiling: two threads that script one function get one result."""
+
+    def beside(self, examples: ExampleTypes) -> ScriptRegistry:
+        """A registry for functions that are compiled for examples: with the same unit, classes and lock, and functions
+        of its own.
+        """
+        other = ScriptRegistry()
+        other.unit, other.classes, other.interfaces, other.lock = self.unit, self.classes, self.interfaces, self.lock
+        other.examples = examples
+        return other
 
     def find(self, fn: FunctionType | type) -> Function | None:
         """What `fn` was compiled to, unless it asks not to be cached."""

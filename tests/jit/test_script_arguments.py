@@ -153,8 +153,6 @@ def calls_shifted() -> Any:
 def test_what_has_no_effect_says_so() -> None:
     with pytest.warns(FutureWarning, match="`optimize` has no effect; with jit.optimized_execution"):
         assert flambeau.script(same, True)(Point(1, [])) == Point(1, [])  # type: ignore[call-overload]
-    with pytest.warns(UserWarning, match="`example_inputs` have no effect: types come from annotations"):
-        assert flambeau.script(same, example_inputs=[(1,)])(Point(1, [])) == Point(1, [])  # type: ignore[call-overload]
 
 
 def test_the_state_of_a_function() -> None:

@@ -94,6 +94,12 @@ class ModuleClasses:
         self._classes: KeptOn[Any, Recent[ClassDefinition]] = KeptOn()
         self._origins: KeptOn[ClassDefinition, Origin] = KeptOn()
 
+    def beside(self, registry: ScriptRegistry) -> ModuleClasses:
+        """Classes whose methods are compiled into another registry; these know where those came from."""
+        other = ModuleClasses(registry, self._make_resolver)
+        other._origins = self._origins
+        return other
+
     def object_of(
         self, module: Module, objects: dict[int, ScriptObject] | None = None
     ) -> ScriptObject:

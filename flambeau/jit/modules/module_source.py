@@ -217,6 +217,8 @@ class ModuleSource:
         has_self = not (bind_class or without_self)
         scope: Callable[[str], Any] = NameScope.of_function(source)
         tree = get_tree(source, self_name=self.definition.name if has_self else None)
+        if self._registry.examples is not None:
+            tree, scope = self._registry.examples.tree(source, tree), self._registry.examples.scope(source, scope)
         defaults, doc = parameter_defaults(source), inspect.getdoc(source) or ""
         if not bind_class:
             shown = _with_self(tree) if without_self else tree
