@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from flambeau.frontend.scopes.name_resolution import recursion_error
 from flambeau.ir.graph import Graph
-from flambeau.passes import constant_pooling, constant_propagation, dce
+from flambeau.passes import constant_pooling, constant_propagation, dce, inline
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.util.errors import CompileError
@@ -27,6 +27,8 @@ class _Active(threading.local):
     stack: tuple[Any, ...] = ()
     waiting: tuple[Callable[[], object], ...] = ()
     """What is done when the outermost of them is compiled."""
+    is_inlining: bool = False
+    """Whether calls are inlined into what is compiled."""
     promised: dict[Any, Function]
     """Those that are called already, by themselves or by each other: what calls them has to hold the very object."""
 
@@ -109,10 +111,31 @@ def kept(
     return promised
 
 
+def is_inlining() -> bool:
+    """Whether graphs that this thread compiles have, in the place of calls, what is called."""
+    return _active.is_inlining
+
+
+def set_inlining(enabled: bool) -> None:
+    """Have graphs that this thread compiles from here on with calls, or with what is called in their place."""
+    _active.is_inlining = bool(enabled)
+
+
 def tidy(function: Function) -> None:
     """Compute what is known already, leave out what the program does not need, and name each constant once, so that its
     graph reads well.
     """
+    _tidy(function)
+    if _active.is_inlining:
+        afterwards(lambda: _inline(function))  # what is called may be compiled now, too
+
+
+def _inline(function: Function) -> None:
+    if inline.do(function.graph):
+        _tidy(function)
+
+
+def _tidy(function: Function) -> None:
     constant_propagation.do(function.graph, values_only=True)
     dce.do(function.graph)
     constant_pooling.do(function.graph)

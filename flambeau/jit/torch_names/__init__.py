@@ -63,10 +63,12 @@ from flambeau.jit.torch_names.executor_switches import (
     FIXED,
     _get_graph_executor_optimize,
     _jit_can_fuse_on_cpu,
+    _jit_get_inline_everything_mode,
     _jit_get_num_profiled_runs,
     _jit_override_can_fuse_on_cpu,
     _jit_set_bailout_depth,
     _jit_set_fusion_strategy,
+    _jit_set_inline_everything_mode,
     _jit_set_num_profiled_runs,
     _jit_set_profiling_executor,
     _jit_set_profiling_mode,
@@ -126,6 +128,7 @@ from flambeau.jit.torch_names.torch_passes import (
     parse_ir,
     run_pass,
 )
+from flambeau.jit.torch_names.type_comments import parse_type_comment
 from flambeau.ops.families.matrices import LinAlgError as _LinAlgError
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import form_of
@@ -279,6 +282,7 @@ __all__ = [
     "_jit_erase_non_input_shape_information",
     "_jit_flatten",
     "_jit_get_all_schemas",
+    "_jit_get_inline_everything_mode",
     "_jit_get_num_profiled_runs",
     "_jit_get_operation",
     "_jit_get_schemas_for_operator",
@@ -296,6 +300,7 @@ __all__ = [
     "_jit_set_autocast_mode",
     "_jit_set_bailout_depth",
     "_jit_set_fusion_strategy",
+    "_jit_set_inline_everything_mode",
     "_jit_set_num_profiled_runs",
     "_jit_set_profiling_executor",
     "_jit_set_profiling_mode",
@@ -312,6 +317,7 @@ __all__ = [
     "_set_graph_executor_optimize",
     "fork",
     "parse_ir",
+    "parse_type_comment",
     "parse_schema",
     "run_pass",
     "unify_type_list",

@@ -24,6 +24,7 @@ from typing import Any, Final, Generic, TypeVar
 from flambeau.codegen import available
 from flambeau.executor.profiling.settings import settings
 from flambeau.executor.profiling.switches import change, fusion_strategy
+from flambeau.jit.compiling import is_inlining, set_inlining
 from flambeau.jit.execution import is_optimised, set_optimised
 
 DEPTH_IS_OLD: Final = (
@@ -34,7 +35,6 @@ NOT_HERE: Final = "{name}({value}) changes nothing: {why}"
 _NO_OTHER: Final = "there is one fuser, and it makes code for the host and for CUDA devices"
 _ALWAYS: Final = "what a kernel refuses, and what a guard lets through to no group, always runs otherwise"
 _DYNAMIC: Final = "kernels are made for any sizes; which sizes a guard asks for, _jit_set_fusion_strategy says"
-_CALLS: Final = "functions keep their calls, and fn.inlined_graph shows them inlined"
 _INLINED: Final = "graphs show their groups as nodes with subgraphs"
 
 
@@ -167,6 +167,29 @@ def _llvm_enabled() -> bool:
     return bool(available())
 
 
+def _jit_get_inline_everything_mode() -> bool:
+    """Whether graphs that this thread compiles have, in the place of calls, what is called.
+
+    >>> _jit_get_inline_everything_mode()
+    False
+    """
+    return is_inlining()
+
+
+def _jit_set_inline_everything_mode(enabled: bool) -> None:
+    """Have graphs that this thread compiles from here on with calls, or with what is called in their place. What is
+    compiled already stays as it is; `fn.inlined_graph` shows it inlined.
+
+    >>> import flambeau
+    >>> text = "def g(x: int): return x + 1\\ndef f(x: int): return g(x) * 2"
+    >>> _jit_set_inline_everything_mode(True)
+    >>> [node.kind() for node in flambeau.CompilationUnit(text).f.graph.nodes()][1:]
+    ['prim::Constant', 'aten::add', 'aten::mul']
+    >>> _jit_set_inline_everything_mode(False)
+    """
+    set_inlining(enabled)
+
+
 def _jit_can_fuse_on_cpu() -> bool:
     """Whether calls of this thread have fused groups.
 
@@ -196,7 +219,6 @@ _FIXED: Final = (
     ("_jit_llga_enabled", "_jit_set_llga_enabled", False, _NO_OTHER),
     ("_jit_texpr_fallback_allowed", "_jit_texpr_set_fallback_allowed", True, _ALWAYS),
     ("_jit_texpr_dynamic_shape_enabled", "_jit_set_texpr_dynamic_shape_enabled", True, _DYNAMIC),
-    ("_jit_get_inline_everything_mode", "_jit_set_inline_everything_mode", False, _CALLS),
     ("_debug_get_fusion_group_inlining", "_debug_set_fusion_group_inlining", False, _INLINED),
     ("_debug_get_autodiff_subgraph_inlining", "_debug_set_autodiff_subgraph_inlining", False, _INLINED),
 )

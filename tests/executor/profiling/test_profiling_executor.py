@@ -385,8 +385,6 @@ def test_switches_say_what_they_do() -> None:
     assert _C._jit_set_nvfuser_enabled(False) is False
     with pytest.warns(UserWarning, match=r"_jit_set_nvfuser_enabled\(True\) changes nothing: there is one fuser"):
         assert _C._jit_set_nvfuser_enabled(True) is False
-    with pytest.warns(UserWarning, match=r"_jit_set_inline_everything_mode\(True\) changes nothing: functions keep"):
-        _C._jit_set_inline_everything_mode(True)
     must = _C._jit_get_te_must_use_llvm_cpu()
     _C._jit_set_te_must_use_llvm_cpu(False)
     assert (must, _C._jit_get_te_must_use_llvm_cpu()) == (True, False)
