@@ -11,8 +11,8 @@ container does before all writes have happened, and every write to it is an in-p
 block that would give the dtype and the sizes the tensor has anyway: one that promotes or broadcasts would fail in place
 but not otherwise.
 
-Who asks for more (`checks_dtype=False`) takes every write of one tensor and numbers to succeed, has `fill_` and `zero_`
-among them, and tensors that the branches of a `prim::If` make, in them or behind it.
+Who asks for more (`checks_dtype=False`) takes every write of one tensor and numbers to succeed, has `fill_`, `zero_` and
+`normal_` among them, and tensors that the branches of a `prim::If` make, in them or behind it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from flambeau.ir.walk import ancestor_in
 from flambeau.schema import match, registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.rule_tables import RuleTable
-from flambeau.schema.types import TensorType, Type, is_number
+from flambeau.schema.types import DEVICE, INT, ListType, TensorType, Type, is_number
 
 
 def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, checks_dtype: bool = True) -> bool:
@@ -243,6 +243,19 @@ def _zeroed(node: Node) -> None:
     node.set_op("aten::zeros_like")
     for _ in range(5):  # of the dtype, the layout, the device and the order in memory that the tensor has
         node.add_operand(absent)
+
+
+@_forms("aten::normal_")
+def _drawn(node: Node) -> None:
+    """Numbers of the sizes, the dtype and the device that the tensor has."""
+    graph, (target, *numbers, generator) = node.graph, node.operands
+    with graph.inserting(node), graph.at_range(node.range):
+        sizes = graph.insert("aten::size", (target,), (ListType(INT),)).result()
+        dtype = graph.insert("prim::dtype", (target,), (INT,)).result()
+        device = graph.insert("prim::device", (target,), (DEVICE,)).result()
+        absent = insert_constant(graph, None)
+    node.set_operands((*numbers, sizes, generator, dtype, absent, device, absent))
+    node.set_op("aten::normal")
 
 
 def _beside_branches(

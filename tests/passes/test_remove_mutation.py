@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import flambeau
+from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
+from flambeau.jit.compilation_unit import create_function_from_graph
 from flambeau.passes import remove_mutation
 from tests.passes.before_after import expect, expect_same
 
@@ -150,3 +152,37 @@ def test_the_pass_by_its_name_takes_more_writes(number: int) -> None:
             mine, other = flambeau.tensor(values), flambeau.tensor(values)
             assert str(new(mine, b)) == str(old(other, b))
             assert flambeau.equal(mine, other)
+
+
+DRAWN = """graph(%mean : float, %std : float, %size : int[]):
+  %none : NoneType = prim::Constant()
+  %double : int = prim::Constant[value=7]()
+  %x : Tensor = aten::zeros(%size, %double, %none, %none, %none)
+  %y : Tensor = aten::normal_(%x, %mean, %std, %none)
+  return (%RESULT)"""
+
+
+@pytest.mark.parametrize("result", ["x", "y"])
+def test_normal_numbers_are_drawn_into_a_new_tensor(result: str) -> None:
+    graph = parse_ir(DRAWN.replace("RESULT", result))
+    before = create_function_from_graph("before", graph)
+    assert remove_mutation.do(graph, checks_dtype=False)
+    verify(graph)
+    assert [n.op for n in graph.body if "normal" in n.op] == ["aten::normal"]
+    after = create_function_from_graph("after", graph)
+    for arguments in ((0.0, 1.0, [4]), (5.0, 0.5, [2, 3]), (-1.0, 0.0, [0]), (1.0, 2.0, [])):
+        flambeau.manual_seed(3)
+        wanted = before(*arguments)
+        flambeau.manual_seed(3)
+        got = after(*arguments)
+        assert got.dtype == wanted.dtype == flambeau.float64
+        assert got.tolist() == wanted.tolist()
+    for function in (before, after):
+        with pytest.raises(RuntimeError, match=r"normal expects std >= 0\.0"):
+            function(0.0, -1.0, [2])
+
+
+def test_normal_numbers_stay_in_tensors_that_others_see() -> None:
+    write = "  %none : NoneType = prim::Constant()\n  %y = aten::normal_(%x, %m, %m, %none)\n  return (%y)"
+    graph = parse_ir("graph(%x, %m : float):\n" + write)
+    assert not remove_mutation.do(graph, checks_dtype=False)

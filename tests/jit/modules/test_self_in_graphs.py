@@ -9,14 +9,14 @@ from flambeau import Tensor, nn
 class Scaled(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.scale = 2.0
+        self.scale: float = 2.0
         self.act = nn.ReLU()
 
     def forward(self, x: Tensor) -> Tensor:
         if bool(x.sum() > 0):
-            return self.shifted(x, 2) * self.scale
+            return self.shifted(x, 2) * self.scale  # type: ignore[no-any-return]
         task = fb.jit.fork(self.shifted, x, 3)
-        return self.act(x) + fb.jit.wait(task)
+        return self.act(x) + fb.jit.wait(task)  # type: ignore[no-any-return]
 
     @fb.jit.export
     def shifted(self, x: Tensor, k: int) -> Tensor:
