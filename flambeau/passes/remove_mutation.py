@@ -11,8 +11,8 @@ container does before all writes have happened, and every write to it is an in-p
 block that would give the dtype and the sizes the tensor has anyway: one that promotes or broadcasts would fail in place
 but not otherwise.
 
-Who asks for more (`checks_dtype=False`) takes every write of one tensor and numbers to succeed, has `fill_`, `zero_` and
-`normal_` among them, and tensors that the branches of a `prim::If` make, in them or behind it.
+Who asks for more (`checks_dtype=False`) takes every write of one tensor and numbers to succeed, has `fill_`, `zero_`
+and `normal_` among them, and tensors that the branches of a `prim::If` make, in them or behind it.
 """
 
 from __future__ import annotations
