@@ -126,23 +126,8 @@ def _is_sequence(data: Any) -> bool:
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], declared: set[DType]) -> None:
     """Append the numbers in `data` to `out`, and their dtypes to `declared`."""
-    if isinstance(data, Tensor) and depth == len(shape):
-        if data.numel() != 1:
-            raise ValueError(SEVERAL_ELEMENTS)
-        declared.add(data.dtype)
-        out.append(data.item())
-        return
     if isinstance(data, Tensor | np.ndarray):
-        declared.add(data.dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype))
-        if tuple(data.shape) != shape[depth:]:
-            raise ValueError(
-                f"expected sequence of shape {list(shape[depth:])} at dim {depth} (got {list(data.shape)})"
-            )
-        values = data.tolist()
-        array = (
-            np.asarray(values, dtype=object).reshape(-1) if not isinstance(values, int | float | complex) else [values]
-        )
-        out.extend(array)
+        _flatten_array(data, shape, depth, out, declared)
         return
     if depth == len(shape):
         number = _number(data)
@@ -159,6 +144,23 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any], decl
         return
     for element in data:
         _flatten(element, shape, depth + 1, out, declared)
+
+
+def _flatten_array(
+    data: Tensor | Array, shape: tuple[int, ...], depth: int, out: list[Any], declared: set[DType]
+) -> None:
+    """The same of a tensor or an array; a tensor of one element is a number where one is due."""
+    declared.add(data.dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype))
+    if isinstance(data, Tensor) and depth == len(shape):
+        if data.numel() != 1:
+            raise ValueError(SEVERAL_ELEMENTS)
+        out.append(data.item())
+        return
+    if tuple(data.shape) != shape[depth:]:
+        raise ValueError(f"expected sequence of shape {list(shape[depth:])} at dim {depth} (got {list(data.shape)})")
+    values: Any = data.tolist()
+    is_number = isinstance(values, int | float | complex)
+    out.extend([values] if is_number else np.asarray(values, dtype=object).reshape(-1))
 
 
 SEVERAL_ELEMENTS: Final = (
