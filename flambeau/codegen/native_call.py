@@ -27,6 +27,7 @@ from flambeau.codegen.llvm.entry_arrays import arrays_module
 from flambeau.codegen.llvm.entry_forward import FORWARDS, forward_module
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, life_module
 from flambeau.codegen.llvm.entry_make import make_module
+from flambeau.codegen.llvm.entry_places import PLACES, places_module
 from flambeau.codegen.llvm.entry_products import PRODUCTS, products_module
 from flambeau.codegen.llvm.entry_tensors import inner_module, tensors_module
 from flambeau.codegen.llvm.host import is_remembered
@@ -35,6 +36,7 @@ from flambeau.codegen.llvm.product_operands import Bounds
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.ops.families.rows import LISTED
+from flambeau.schema.dtype import ALL, int32, int64
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import PLAIN
@@ -218,6 +220,7 @@ _MODULES: dict[str, Callable[[ObjectLayouts], ModuleBuilder]] = {
     "operators": functools.partial(tensors_module, by_rows=True),
     "inner": inner_module,
     "products": functools.partial(products_module, bounds=Bounds(MOST, MOST_WORK, blas.SMALL, blas.SMALL_WORK)),
+    "places": places_module,
     "make": make_module,
     "arrays": arrays_module,
 }
@@ -231,7 +234,9 @@ def _entry_module(entry: str) -> ModuleBuilder | None:
     return None if layouts is None or numpy_functions() is None else _MODULES[entry](layouts)
 
 
-_SYMBOLS = {"operators": ("tensors", "any_tensors", "writing_tensors"), "products": PRODUCTS}
+_SYMBOLS = {
+    "operators": ("tensors", "any_tensors", "writing_tensors"), "products": PRODUCTS, "places": PLACES,
+}  # fmt: skip
 """What entries are called in their code, where there are others than of their name."""
 
 
@@ -252,10 +257,24 @@ def _matrix_loops() -> dict[str, int] | None:
 
 
 @functools.cache
+def _places() -> dict[str, int]:
+    """What the entries of places import: dtypes of places, and how many bytes an element of each dtype has."""
+    words = [word for dtype in ALL for word in (id(dtype.numpy), dtype.itemsize)]
+    table = (ctypes.c_int64 * (len(words) + 2))(*words)
+    _tables.append(table)
+    descrs = {f"{dtype.name}_descr": id(dtype.numpy) for dtype in (int32, int64)}
+    return descrs | {"element_sizes": ctypes.addressof(table)}
+
+
+_tables: list[Any] = []
+"""What machine code reads, alive as long as the process."""
+
+
+@functools.cache
 def _support(entry: str) -> NativeCode | None:
     """The code of an entry."""
     layouts = object_layouts()
-    more = _matrix_loops() if entry == "products" else {}
+    more = _matrix_loops() if entry == "products" else _places() if entry == "places" else {}
     if layouts is None or numpy_functions() is None or more is None:
         return None
 
@@ -306,6 +325,13 @@ def products_code() -> dict[str, int] | None:
 
 
 @functools.cache
+def places_code() -> dict[str, int] | None:
+    """The addresses of the entries of kernels that put elements elsewhere, ``PLACES``; None where there are none."""
+    entry = _support("places")
+    return None if entry is None else keep(entry).addresses
+
+
+@functools.cache
 def make_code() -> int:
     """The address of what makes objects (see ``util.made_objects``); 0 where there is none."""
     entry = _support("make")
@@ -318,7 +344,7 @@ def has_cached_loops() -> bool:
         return False
     if object_layouts() is None or numpy_functions() is None:
         return False
-    has_entries = all(engine().has_entry(about(entry)) for entry in ("operators", "products", "make"))
+    has_entries = all(engine().has_entry(about(entry)) for entry in ("operators", "products", "places", "make"))
     return has_entries and engine().is_cached(loops_text(), is_glue=True, optimise=True)
 
 

@@ -23,8 +23,8 @@ from flambeau.codegen import available, native_call
 from flambeau.codegen.inline_cache import InlineCache, LoopProgram
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
-from flambeau.codegen.llvm.entry_products import any_entry
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
+from flambeau.codegen.llvm.tensor_entry import any_entry
 from flambeau.codegen.recorded_loops import is_fixed, is_object, record, record_row, record_spread
 from flambeau.codegen.recorded_program import Program
 from flambeau.codegen.ufunc_loops import has_loops
@@ -32,7 +32,7 @@ from flambeau.executor import background
 from flambeau.executor.large_calls import SizedCalls, first_large, large_call, large_entry, sized
 from flambeau.executor.large_writes import is_large_write, sized_writes
 from flambeau.ops.families.elementwise import Pointwise
-from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
+from flambeau.ops.families.entry_kernel import EntryKernel, OwnEntry
 from flambeau.ops.families.rows import EMPTY, RowsMeaning, axes_of
 from flambeau.ops.large import NEVER, is_worthwhile
 from flambeau.schema import registry
@@ -73,6 +73,8 @@ class _Machine:
         """The address for calls whose gradients somebody else looks at."""
         self.products: dict[str, int] | None = None
         """The addresses of products of matrices."""
+        self.own: dict[str, int] = {}
+        """The addresses of all entries of one kernel."""
         self.writing_entry = 0
         """The address for kernels that write an argument."""
         self._job: background.Job | None = None
@@ -108,13 +110,14 @@ class _Machine:
             for name, product in PRODUCTS_OF_GRADIENTS.items():
                 if self.products is not None:
                     direct(product, self.products[name])
+            self.own = {**(self.products or {}), **(native_call.places_code() or {})}
             make_natively(native_call.make_code())
         return self.loops is not None
 
 
 def _make_code() -> None:
     """Make, or take from the cache, all that `load` takes."""
-    for make in (native_call.loops_code, native_call.products_code, native_call.make_code):
+    for make in (native_call.loops_code, native_call.products_code, native_call.places_code, native_call.make_code):
         make()
 
 
@@ -233,8 +236,8 @@ class EagerEntry:
         return record_spread(kernel.meaning, arguments, kernel.target)
 
 
-class ProductEntry:
-    """The native side of a kernel that multiplies matrices or vectors: small ones of one dtype."""
+class KernelsOwn:
+    """The native side of a kernel of which there is an entry: see `OwnEntry`."""
 
     served: int = 0
     """Calls by programs of loops, of which it has none."""
@@ -381,9 +384,9 @@ def _apart(arguments: Sequence[Any], target: int | None) -> list[Any]:
 def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if kernel.meaning is None or (machine.loops is None and not machine.is_ready()):
         return
-    if isinstance(kernel.meaning, MatrixProduct):
-        if kernel.entry is None and machine.products is not None:
-            kernel.entry = ProductEntry(kernel, machine.products)
+    if isinstance(kernel.meaning, OwnEntry):
+        if kernel.entry is None and kernel.meaning.name in machine.own:
+            kernel.entry = KernelsOwn(kernel, machine.own)
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)

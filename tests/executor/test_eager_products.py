@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import flambeau as fb
-from flambeau.codegen.llvm.entry_products import KERNELS, any_entry
+from flambeau.codegen.llvm.entry_products import KERNELS
+from flambeau.codegen.llvm.tensor_entry import any_entry
 from flambeau.executor import eager
-from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
+from flambeau.ops.families.entry_kernel import EntryKernel, OwnEntry
 from flambeau.schema import registry
 from flambeau.util import blas
 from flambeau.util.native_type import direct, is_supported, tell
@@ -66,7 +67,7 @@ def missed(*arguments: Any) -> str:
 def entry(name: str) -> Callable[..., Any]:
     """What an entry does itself; "missed" where it leaves a call to Python."""
     assert eager.machine.products is not None
-    alone = EntryKernel(name, MatrixProduct(name.removeprefix("any_")), missed)
+    alone = EntryKernel(name, OwnEntry(name.removeprefix("any_")), missed)
     tell(alone, 0, missed)
     direct(alone, eager.machine.products[name])
     return alone

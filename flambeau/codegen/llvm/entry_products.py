@@ -14,7 +14,7 @@ from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_CONTIGUOUS
 from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
-from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, call_slowly, new_module
+from flambeau.codegen.llvm.entry import call_slowly, new_module
 from flambeau.codegen.llvm.entry_memory import add_make_array
 from flambeau.codegen.llvm.product_operands import (
     COUNT,
@@ -27,7 +27,8 @@ from flambeau.codegen.llvm.product_operands import (
     Bounds,
     add_operands,
 )
-from flambeau.codegen.llvm.tensor_objects import add_constructors, any_array, plain_array
+from flambeau.codegen.llvm.tensor_entry import TensorEntry, any_entry
+from flambeau.codegen.llvm.tensor_objects import add_constructors
 
 Ranks = tuple[tuple[int, int], ...]
 KERNELS: Final[dict[str, Ranks]] = {
@@ -41,11 +42,6 @@ KERNELS: Final[dict[str, Ranks]] = {
 LAYERS: Final = ("linear", "addmm")
 BY_TRANSPOSES: Final = {"product_by_transposed": 1, "product_of_transposed": 0}
 """Products of two matrices of any tensors: which operand is read as its transpose."""
-
-
-def any_entry(name: str) -> str:
-    """What the entry of a kernel is called that takes tensors that ask for gradients too."""
-    return f"any_{name}"
 
 
 PRODUCTS: Final = (*KERNELS, *LAYERS, *map(any_entry, (*KERNELS, *LAYERS)), *BY_TRANSPOSES)
@@ -68,30 +64,8 @@ def products_module(layouts: ObjectLayouts, bounds: Bounds) -> ModuleBuilder:
     return m
 
 
-class _Entry:
+class _Entry(TensorEntry):
     """What the building of all functions has in common."""
-
-    def __init__(self, m: ModuleBuilder, layouts: ObjectLayouts, *, is_plain: bool) -> None:
-        self.m, self.layouts, self.is_plain = m, layouts, is_plain
-
-    def start(self, name: str, count: int) -> tuple[FunctionBuilder, Value]:
-        """The function of so many arguments, and where these lie."""
-        f = self.m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
-        _, args, nargsf, names = f.parameters
-        f.require(f.is_null(names), "slow")
-        f.require(f.compare("eq", f.op("and", nargsf, ARGUMENT_COUNT), count), "slow")
-        return f, args
-
-    def array(self, f: FunctionBuilder, value: Value) -> Value:
-        """The array of an argument that is a tensor; goes to ``slow`` for all else."""
-        kind = f.get(value, self.layouts.object, "type")
-        is_tensor = f.compare("eq", kind, self.m.symbol("tensor_type"))
-        if not self.is_plain:
-            is_tensor = f.op("or", is_tensor, f.compare("eq", kind, self.m.symbol("parameter_type")))
-        f.require(is_tensor, "slow")
-        array, fits = (plain_array if self.is_plain else any_array)(f, self.layouts, value)
-        f.require(fits, "slow")
-        return array
 
     def operand(self, f: FunctionBuilder, array: Value) -> tuple[Value, Value]:
         """What `product_operands` says of an array, and its rank."""
@@ -100,19 +74,13 @@ class _Entry:
         f.require(f.compare("ne", rank, 0), "slow")
         return operand, rank
 
-    def deliver(self, f: FunctionBuilder, array: Value) -> None:
-        """Return a tensor of an array, and for what is not served call the slow callable."""
-        f.ret(f.call("tensor_of", array, f.call("storage_of", array)))
-        f.start("slow", falls_through=False)
-        call_slowly(f, self.layouts)
-
 
 class _Product(_Entry):
     """The building of a function of two operands."""
 
     def build(self, name: str, ranks: Ranks, transposed: int = -1) -> None:
         """Look at the operands, multiply, wrap. `transposed`: which operand is read as its transpose."""
-        f, args = self.start(name, 2)
+        f, args, _ = self.start(name, 2)
         arrays = [self.array(f, f.word_of(args, k, "ptr")) for k in range(2)]
         (left, left_rank), (right, right_rank) = (self.operand(f, array) for array in arrays)
         pair = f.op("or", f.op("shl", left_rank, 4), right_rank)
@@ -144,7 +112,7 @@ class _Layer(_Entry):
     def build(self, kernel: str, name: str) -> None:
         """Look at the operands, multiply, add, wrap."""
         is_linear = kernel == "linear"
-        f, args = self.start(name, 3 if is_linear else 5)
+        f, args, _ = self.start(name, 3 if is_linear else 5)
         arguments = [f.word_of(args, k, "ptr") for k in range(3 if is_linear else 5)]
         row, operands = (arguments[2], arguments[:2]) if is_linear else (arguments[0], arguments[1:3])
         for factor in arguments[3:]:

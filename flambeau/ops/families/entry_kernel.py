@@ -22,12 +22,12 @@ from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixProduct:
-    """What native code is told of a kernel that multiplies matrices or vectors of the ranks that it has an entry for,
-    or does something else."""
+class OwnEntry:
+    """What native code is told of a kernel of which it has an entry: that serves all calls of a kind, of any sizes, and
+    leaves others."""
 
     name: str
-    """Of the entry: see ``codegen.llvm.entry_products``."""
+    """Of the entry: see ``codegen.llvm.entry_products`` and ``entry_places``."""
 
 
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time

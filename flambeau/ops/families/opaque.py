@@ -17,7 +17,7 @@ from typing import Any, Final
 from flambeau.ops.families import variants
 from flambeau.ops.families.arrays import empty
 from flambeau.ops.families.copied_elements import CopiedElements, Gives
-from flambeau.ops.families.entry_kernel import EntryKernel, MatrixProduct
+from flambeau.ops.families.entry_kernel import EntryKernel, OwnEntry
 from flambeau.ops.families.rows import Describe, Row, RowsMeaning
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.dtype import DType
@@ -40,6 +40,12 @@ Copies = tuple["int | None", Gives]
 _NUMBERS: Final = frozenset({int, float, bool})
 _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm"})
 """Accumulators of operators that are products of which native code has entries."""
+_PLACES: Final = {
+    "aten::cat": "cat", "aten::concat": "cat", "aten::concatenate": "cat", "aten::stack": "stack",
+    "aten::index_select": "index_select", "aten::embedding": "embedding", "aten::index.Tensor": "index",
+    "aten::take": "take", "aten::gather": "gather",
+}  # fmt: skip
+"""The entries of operators that put elements elsewhere: see ``codegen.llvm.entry_places``."""
 
 
 class KernelOnArrays:
@@ -291,11 +297,12 @@ def declare(
 
 def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumulator: str) -> Any:
     """A kernel behind an entry for native code, where some may take over."""
-    if rows is None and not accumulator:
+    entry = accumulator if accumulator in _PRODUCTS else _PLACES.get(schema.full_name)
+    if rows is None and not accumulator and entry is None:
         return runner
     meaning: Any = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
-    if accumulator in _PRODUCTS:
-        meaning = MatrixProduct(accumulator)
+    if entry is not None:
+        meaning = OwnEntry(entry)
     return EntryKernel(schema.full_name, meaning, runner)
 
 
