@@ -385,8 +385,7 @@ def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if kernel.meaning is None or (machine.loops is None and not machine.is_ready()):
         return
     if isinstance(kernel.meaning, OwnEntry):
-        if kernel.entry is None and kernel.meaning.name in machine.own:
-            kernel.entry = KernelsOwn(kernel, machine.own)
+        _connect(kernel, kernel.meaning)
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)
@@ -395,11 +394,19 @@ def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     kernel.entry.learn(kernel, arguments, result)
 
 
+def _connect(kernel: EntryKernel, meaning: OwnEntry) -> None:
+    """Have calls of a kernel go to the entry that it has."""
+    if kernel.entry is None and meaning.name in machine.own:
+        kernel.entry = KernelsOwn(kernel, machine.own)
+
+
 @LARGE_KERNEL.provide
 def _large(kernel: EntryKernel, arguments: Sequence[Any]) -> Any:
     result = large_call(kernel, arguments)
     is_ready = result is not None and (machine.loops is not None or machine.is_ready())
-    if is_ready and isinstance(kernel.meaning, Pointwise):
+    if is_ready and isinstance(kernel.meaning, OwnEntry):
+        _connect(kernel, kernel.meaning)
+    elif is_ready and isinstance(kernel.meaning, Pointwise):
         if kernel.entry is None:
             kernel.entry = EagerEntry(kernel)
         kernel.entry.learn_large(kernel, arguments)

@@ -39,6 +39,7 @@ from flambeau.schema.types import (
     VarType,
 )
 from flambeau.tensor import dispatch, kernels
+from flambeau.tensor.binding import binder
 from flambeau.tensor.interceptors import changed, stack
 from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, may_be
 from flambeau.tensor.tensor import Tensor
@@ -183,7 +184,7 @@ class OperatorOverload(_Callable):
         return binding.definition.kernel(*binding.arguments(args, kwargs))
 
     def _binding(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> CallBinding:
-        return dispatch.binder.bind(self.operator_name, self._definitions, args, kwargs)
+        return binder.bind(self.operator_name, self._definitions, args, kwargs)
 
 
 class OperatorPacket(_Callable):

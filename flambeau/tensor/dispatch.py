@@ -11,61 +11,32 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from flambeau.schema import registry
-from flambeau.schema.argument_rules import RuntimeTypes
-from flambeau.schema.bind import Binder, CallBinding
-from flambeau.schema.device import WHEN_NAMED, Device
+from flambeau.schema.bind import CallBinding
+from flambeau.schema.device import WHEN_NAMED
 from flambeau.schema.direct_call import function_of
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import DeviceType, OptionalType
 from flambeau.tensor import below, grad_mode, kernels, recorder
 from flambeau.tensor.autocast_calls import CONVERSION, cast_arguments
 from flambeau.tensor.below import AUTOGRAD
-from flambeau.tensor.bridge import from_array
-from flambeau.tensor.call_keys import INTEGERS, NUMBERS, call_key, kind_of, types_in, without_no_out
+from flambeau.tensor.binding import binder
+from flambeau.tensor.call_keys import INTEGERS, NUMBERS, call_key, kind_of, without_no_out
 from flambeau.tensor.interceptors import Interceptors, changed, set_stack, stack
-from flambeau.tensor.observer import current, thread
+from flambeau.tensor.kinds_of_calls import depends_on_types, reads_lists
+from flambeau.tensor.observer import thread
 from flambeau.tensor.older_calls import older_call, warning_of_name
-from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, are_special, overriding
-from flambeau.tensor.random import Generator
+from flambeau.tensor.overrides import NOT_OVERRIDDEN, answer, overriding
 from flambeau.tensor.recorder import is_asked
 from flambeau.tensor.repeated_kernels import repeated
 from flambeau.tensor.subclasses import special
-from flambeau.tensor.tensor import Tensor, wrap_number
+from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.unchanged_operands import on_its_device, unless_it_stays
 
 Proceed = Callable[[Sequence[Any]], Any]
 Function = Callable[..., Any]
 Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
 """Called instead of a kernel with the overload, its arguments in schema order, and what runs the rest of the stack."""
-
-
-def _to_index(tensor: Tensor) -> Any:
-    """What a tensor of one integer is for a parameter that takes an int. Raises TypeError for other dtypes."""
-    if tensor._array.dtype.kind not in "biu":
-        tensor.item()
-        raise TypeError(f"expected a tensor holding int, got one of dtype {tensor.dtype}")
-    watching = current()
-    return int(tensor.item()) if watching is None or tensor._array.size != 1 else watching.integer(tensor)
-
-
-def _to_number(tensor: Tensor) -> Any:
-    """What a tensor of one element is for a parameter that takes a number."""
-    watching = current()
-    return Tensor.item(tensor) if watching is None or tensor._array.size != 1 else watching.number(tensor)
-
-
-binder = Binder(
-    RuntimeTypes(
-        tensor=Tensor,
-        generator=Generator,
-        from_number=wrap_number,
-        from_array=from_array,
-        to_number=_to_number,
-        to_index=_to_index,
-    )
-)
 
 
 @contextmanager
@@ -166,8 +137,8 @@ class Operator:
     """All overloads of one name, with the bindings of the calls seen so far."""
 
     __slots__ = (
-        "_deep", "_direct", "_function", "_named", "_older_numbers", "_on_devices", "_version", "candidates",
-        "fast_path", "name",
+        "_by_keywords", "_deep", "_direct", "_function", "_named", "_older_numbers", "_on_devices", "_version",
+        "candidates", "fast_path", "name",
     )  # fmt: skip
 
     MAX_BINDINGS = 512
@@ -184,6 +155,8 @@ class Operator:
         self._deep: dict[Any, CallBinding] = {}
         self._direct: dict[Any, Callable[..., Any]] = {}
         """What runs calls with lists or keywords where nobody intercepts them, by `call_key`."""
+        self._by_keywords: dict[Any, Callable[..., Any]] = {}
+        """The same for calls of which the types of arguments, and names, say all."""
         self._on_devices: dict[tuple[type, ...], Callable[[Sequence[Any]], Any]] = {}
         """What runs calls of plain tensors on devices, numbers and lists of integers, where nobody intercepts it."""
         self.refresh()
@@ -219,6 +192,7 @@ class Operator:
         self.fast_path.clear()
         self._on_devices.clear()
         self._named.clear()
+        self._by_keywords.clear()
         self._direct.clear()
         self._deep.clear()
 
@@ -309,6 +283,15 @@ class Operator:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
     ) -> Any:
         """Call the operator with keywords."""
+        if not thread.handlers:
+            quick = self._by_keywords.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
+            if quick is not None:
+                return quick(*args, *kwargs.values())
+        return self._with_keywords(args, kwargs, function)
+
+    def _with_keywords(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Function | None = None
+    ) -> Any:
         here = thread.handlers
         if not here and (direct := self._direct.get(call_key(args, kwargs))) is not None:
             return direct(*args, *kwargs.values())
@@ -344,7 +327,7 @@ class Operator:
 
     def _note(self, binding: CallBinding, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Have calls like one go to the kernel without a look at their arguments, where that is all that they need."""
-        if not _depends_on_types(binding.definition, args, kwargs):
+        if not depends_on_types(binding.definition, args, kwargs):
             at_once = on_its_device(binding.definition, args, kwargs, lambda *args: self.call_positional(args))
             if at_once is not None:
                 self.fast_path[tuple(map(type, args))] = at_once
@@ -355,29 +338,28 @@ class Operator:
         if not kwargs and not has_lists:
             self.fast_path[types[0] if len(types) == 1 else types] = self._runner(binding, len(types))
             return
+        kind = (*types, *kwargs, *map(type, kwargs.values()))
         if not has_lists:
-            self._named[(*types, *kwargs, *map(type, kwargs.values()))] = binding
+            self._named[kind] = binding
         key = call_key(args, kwargs)
         is_one = "out" not in kwargs or type(kwargs["out"]) is Tensor
-        if key is not None and binding.requires_grad_at < 0 and is_one:
-            self._direct[key] = function_of(binding, len(args), len(kwargs), self._kernel(binding))
+        if key is None or binding.requires_grad_at >= 0 or not is_one:
+            return
+        run = self._direct[key] = function_of(binding, len(args), len(kwargs), self._kernel(binding))
+        if not has_lists:
+            self._by_keywords[kind] = run
+        elif reads_lists(binding.definition, types, kwargs):
+            self._note_reading(binding, kind, len(args), tuple(kwargs))
 
-
-def _depends_on_types(definition: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether types alone say how calls like one run: no device is named, nobody stands for a number or a tensor."""
-    values = (*args, *kwargs.values())
-    may_be_elsewhere = any(isinstance(v, Device | str) for v in values) and (
-        special.exists or _names_device(definition)
-    )
-    if may_be_elsewhere or any(hasattr(v, "_wrapped") for v in values) or kernels.is_overridden(definition):
-        return False
-    return not are_special(types_in(args, kwargs))
-
-
-def _names_device(definition: OpDef) -> bool:
-    """Whether calls may name a device: which one, and whether it is the host, is not known of its type."""
-    types = [a.type for a in definition.schema.arguments]
-    return any(isinstance(t.element if isinstance(t, OptionalType) else t, DeviceType) for t in types)
+    def _note_reading(self, binding: CallBinding, kind: tuple[Any, ...], count: int, names: tuple[str, ...]) -> None:
+        """Have calls of types with lists go to native code, which looks at what lies in them; and from there here."""
+        if names:
+            self._by_keywords[kind] = binding.kernel.beside(
+                kind, lambda *values: self._with_keywords(values[:count], dict(zip(names, values[count:], strict=True)))
+            )
+        else:
+            beside = binding.kernel.beside(kind, lambda *values: self.call_positional(values))
+            self.fast_path[kind[0] if count == 1 else kind] = beside
 
 
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}

@@ -27,6 +27,7 @@ _UNSQUEEZE: Final = operator_of("aten::unsqueeze")
 _ALIAS: Final = operator_of("aten::alias")
 _INDEX: Final = operator_of("aten::index")
 _TENSOR_INT_INT: Final = (Tensor, int, int)
+_TENSOR_LIST: Final = (Tensor, list)
 _BOUNDS: Final = frozenset({int, type(None)})
 _BASIC: Final = frozenset({int, slice, type(None), type(Ellipsis)})
 _KINDS_OF_PLACES: Final = (np.dtype(np.int64), np.dtype(np.bool_))
@@ -131,7 +132,7 @@ def picked(self: Tensor, key: Any) -> Tensor | None:
             return self
     elif len(indices) > self._array.ndim:
         return None
-    run = _INDEX.direct(call_key((self, indices), {})) or _INDEX
+    run = _INDEX.fast_path.get(_TENSOR_LIST) or _INDEX.direct(call_key((self, indices), {})) or _INDEX
     result: Tensor = run(self, indices)
     return result
 

@@ -45,7 +45,8 @@ def in_python(name: str) -> Callable[..., Any]:
 def filled(sizes: Sequence[int], dtype: Any = fb.float32) -> fb.Tensor:
     """A tensor of random bits of a dtype, row-major."""
     count = int(np.prod(sizes))
-    source = np.random.default_rng(count + len(sizes)).integers(0, 2 if dtype is fb.bool else 256, count * dtype.itemsize)
+    draw = np.random.default_rng(count + len(sizes))
+    source = draw.integers(0, 2 if dtype is fb.bool else 256, count * dtype.itemsize)
     made = source.astype(np.uint8).view(np.bool_ if dtype is fb.bool else dtype.numpy).reshape(tuple(sizes))
     return wrapped(made)
 
@@ -263,7 +264,8 @@ def test_gradients_go_on_through_native_calls() -> None:
         x.grad = y.grad = None
         both = fb.cat([x, y * factor], 1)
         (both.gather(1, where) + fb.stack([x, y], 2)[:, :2, 0] + both[where[:, 0]][:, :2]).sum().backward()
-        assert x.grad is not None and y.grad is not None
+        assert x.grad is not None
+        assert y.grad is not None
         expected = np.zeros((3, 8))
         for row, places_ in enumerate(where.tolist()):
             for place in places_:
@@ -273,3 +275,57 @@ def test_gradients_go_on_through_native_calls() -> None:
         expected[:, :2] += 1
         assert x.grad.tolist() == expected[:, :4].tolist()
         assert y.grad.tolist() == (expected[:, 4:] * factor).tolist()
+
+
+def test_large_calls_go_there_too() -> None:
+    x, where = filled((32, 64)), places((32, 5), 64, np.int64)
+    for number in range(3):
+        moved = (where + number) % 64
+        assert_same(x.gather(1, moved), in_python("gather")(x, 1, moved, False))
+    assert registry.get("aten::gather").kernel.entry is not None
+
+
+@pytest.mark.parametrize("join", [fb.cat, fb.stack, fb.concat])
+def test_lists_are_told_apart_by_what_lies_in_them(join: Callable[..., Any]) -> None:
+    class Marked(fb.Tensor):
+        pass
+
+    x, y = filled((2, 3)), filled((2, 3))
+    for _ in range(2):
+        for parts in ([x, y], (y, x), [x, y, x]):
+            expected = join.operator_name.removeprefix("aten::")  # type: ignore[attr-defined]
+            assert_same(join(parts, 1), in_python(expected)(parts, 1))
+            assert_same(join(parts, dim=-1), in_python(expected)(parts, -1))
+            assert_same(join(tensors=parts, dim=0), in_python(expected)(parts, 0))
+        assert join([x, y.double()], dim=1).dtype is fb.float64
+        assert isinstance(join([x, y.as_subclass(Marked)], dim=1), Marked)
+        assert isinstance(join([x, y.as_subclass(Marked)]), Marked)
+        assert join([x, y.clone().fill_(1).requires_grad_()], dim=1).grad_fn is not None
+        with pytest.raises(TypeError):
+            join([x, 1], dim=1)
+        with pytest.raises(TypeError):
+            join([x, None])
+        with pytest.raises(TypeError):
+            join([x, y], dim="x")
+        with pytest.raises(IndexError):
+            join([x, y], dim=7)
+
+
+def test_modes_see_calls_with_lists() -> None:
+    seen: list[str] = []
+
+    class Mode(fb.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = filled((2, 3))
+    fb.cat([x, x], dim=1)
+    fb.cat([x, x])
+    with Mode():
+        fb.cat([x, x], dim=1)
+        fb.stack([x, x])
+        x.sum(dim=1)
+    assert seen == ["cat", "stack", "sum"]
+    with fb.autocast("cpu", dtype=fb.bfloat16):
+        assert fb.cat([x.bfloat16(), x], dim=1).dtype is fb.float32

@@ -16,7 +16,7 @@ from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.strided_copies import MOST_AXES, each_size, place_at
 
-MOST_BYTES: Final = 1 << 24
+MOST_BYTES: Final = 1 << 22
 """Bytes of a result: larger ones are made where other threads may go on meanwhile."""
 
 

@@ -28,6 +28,8 @@ class OwnEntry:
 
     name: str
     """Of the entry: see ``codegen.llvm.entry_products`` and ``entry_places``."""
+    reads_lists: bool = False
+    """Whether it takes lists apart itself; it serves calls without the last arguments then."""
 
 
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
@@ -98,6 +100,11 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             if self.entry is not None:
                 self.entry.connect(entry, slow)
         return entry
+
+    @property
+    def reads_lists(self) -> bool:
+        """Whether native code looks at all that lies in lists, whatever that is."""
+        return isinstance(self.meaning, OwnEntry) and self.meaning.reads_lists
 
     @property
     def unrecorded(self) -> Callable[..., Any]:

@@ -46,6 +46,7 @@ _PLACES: Final = {
     "aten::take": "take", "aten::gather": "gather",
 }  # fmt: skip
 """The entries of operators that put elements elsewhere: see ``codegen.llvm.entry_places``."""
+_OF_LISTS: Final = ("cat", "stack", "index")
 
 
 class KernelOnArrays:
@@ -302,7 +303,7 @@ def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumul
         return runner
     meaning: Any = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
     if entry is not None:
-        meaning = OwnEntry(entry)
+        meaning = OwnEntry(entry, reads_lists=entry in _OF_LISTS)
     return EntryKernel(schema.full_name, meaning, runner)
 
 
