@@ -36,7 +36,7 @@ from flambeau.codegen.llvm.product_operands import Bounds
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.ops.families.rows import LISTED
-from flambeau.schema.dtype import ALL, int32, int64
+from flambeau.schema.dtype import ALL, float32, float64, int32, int64
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import PLAIN
@@ -257,13 +257,17 @@ def _matrix_loops() -> dict[str, int] | None:
 
 
 @functools.cache
-def _places() -> dict[str, int]:
-    """What the entries of places import: dtypes of places, and how many bytes an element of each dtype has."""
+def _places() -> dict[str, int] | None:
+    """What the entries of places import: dtypes, how many bytes an element of each has, and a loop of NumPy's; None
+    where that does not look as expected."""
+    added = loop_of(np.add, (np.dtype(np.float64),) * 3)
+    if added is None or added.data:
+        return None
     words = [word for dtype in ALL for word in (id(dtype.numpy), dtype.itemsize)]
     table = (ctypes.c_int64 * (len(words) + 2))(*words)
     _tables.append(table)
-    descrs = {f"{dtype.name}_descr": id(dtype.numpy) for dtype in (int32, int64)}
-    return descrs | {"element_sizes": ctypes.addressof(table)}
+    descrs = {f"{dtype.name}_descr": id(dtype.numpy) for dtype in (int32, int64, float32, float64)}
+    return descrs | {"element_sizes": ctypes.addressof(table), "float64_add": added.function}
 
 
 _tables: list[Any] = []

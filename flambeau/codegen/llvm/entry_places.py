@@ -15,6 +15,7 @@ from flambeau.codegen.llvm.c_interface import C_CONTIGUOUS
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import new_module
+from flambeau.codegen.llvm.entry_losses import LOSSES, add_losses
 from flambeau.codegen.llvm.entry_memory import add_make_array
 from flambeau.codegen.llvm.picked_arrays import MOST_BYTES, add_picks
 from flambeau.codegen.llvm.strided_copies import MOST_AXES, add_copies
@@ -23,7 +24,8 @@ from flambeau.codegen.llvm.tensor_objects import add_constructors
 
 JOINS: Final = ("cat", "stack")
 PICKS: Final = ("index_select", "embedding", "index", "take", "gather")
-PLACES: Final = (*JOINS, *PICKS, *map(any_entry, (*JOINS, *PICKS)))
+_ALL: Final = (*JOINS, *PICKS, *LOSSES)
+PLACES: Final = (*_ALL, *map(any_entry, _ALL))
 """The functions of the module."""
 MOST_PARTS: Final = 1 << 10
 """Tensors that are put together."""
@@ -36,6 +38,7 @@ def places_module(layouts: ObjectLayouts) -> ModuleBuilder:
     add_constructors(m, layouts)
     add_copies(m)
     add_picks(m, layouts)
+    add_losses(m, layouts)
     for is_plain in (True, False):
         for name in JOINS:
             _Join(m, layouts, is_plain=is_plain).build(name, name if is_plain else any_entry(name))
@@ -46,10 +49,6 @@ def places_module(layouts: ObjectLayouts) -> ModuleBuilder:
 
 class _Entry(TensorEntry):
     """What the building of all functions has in common."""
-
-    def is_a(self, f: FunctionBuilder, value: Value, kind: str) -> Value:
-        """Whether an object is just of a class."""
-        return f.compare("eq", f.get(value, self.layouts.object, "type"), self.m.symbol(kind))
 
     def listed(self, f: FunctionBuilder, value: Value) -> Value:
         """How many objects a list or tuple has; -1 for all else."""
@@ -70,23 +69,10 @@ class _Entry(TensorEntry):
 
     def axis(self, f: FunctionBuilder, value: Value, rank: Value) -> Value:
         """A dimension, from either end, as one from the front; goes to ``slow`` for all else."""
-        f.require(self.is_a(f, value, "int_type"), "slow")
-        overflow = f.slot("i32", 4)
-        number = f.call("PyLong_AsLongLongAndOverflow", value, overflow)  # -1 is a dimension: what overflows is seen
-        f.require(f.compare("eq", f.load(overflow, "i32"), 0), "slow")
+        number = self.number(f, value)
         number = f.op("add", number, f.pick(f.compare("slt", number, 0), rank, 0))
         f.require(f.compare("ult", number, rank), "slow")
         return number
-
-    def real_array(self, f: FunctionBuilder, value: Value) -> Value:
-        """The array of an argument in the host's memory."""
-        array = self.array(f, value)
-        f.require(self.is_a(f, array, "ndarray"), "slow")
-        return array
-
-    def rank(self, f: FunctionBuilder, array: Value) -> Value:
-        """How many axes an array has."""
-        return f.convert("sext", f.get(array, self.layouts.array, "rank"), "i64")
 
 
 class _Join(_Entry):
@@ -95,7 +81,7 @@ class _Join(_Entry):
     def build(self, kernel: str, name: str) -> None:
         """Look at all tensors, make the result, copy each."""
         is_stack = kernel == "stack"
-        f, args, given = self.start(name, 1, 2)
+        f, args, passed = self.start(name, 1, 2)
         parts, count = self.parts(f, f.load(args, "ptr"))
         first = f.load(parts, "ptr")
         rank = self.rank(f, first)
@@ -106,7 +92,7 @@ class _Join(_Entry):
             is_dense = f.compare("ne", flags, 0)
             f.require(f.op("or", is_dense, f.compare("ne", rank, 4)), "slow")
         axis = f.choose(
-            f.compare("eq", given, 1),
+            f.compare("eq", passed, 1),
             lambda: word(0),
             lambda: self.axis(f, f.word_of(args, 1, "ptr"), result_rank),
         )
@@ -208,9 +194,9 @@ class _Pick(_Entry):
 
     def index(self, f: FunctionBuilder, source: Value, values: list[Value]) -> Value:
         """By one tensor of places, along one of the first two dimensions: behind None along the second."""
-        given = self.listed(f, values[1])
-        f.require(f.compare("ult", f.op("sub", given, 1), 2), "slow")
-        axis = f.op("sub", given, 1)
+        count = self.listed(f, values[1])
+        f.require(f.compare("ult", f.op("sub", count, 1), 2), "slow")
+        axis = f.op("sub", count, 1)
         is_none = f.compare("eq", self.item(f, values[1], 0), self.m.symbol("none"))
         f.require(f.compare("eq", is_none, f.compare("eq", axis, 1)), "slow")
         places = self.real_array(f, self.item(f, values[1], axis))

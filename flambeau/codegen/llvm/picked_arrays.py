@@ -170,9 +170,9 @@ def _add_gather_line(m: ModuleBuilder) -> None:
 
     def line(move: Callable[[Value, Value], None]) -> None:
         with f.loop(n) as k:
-            place = place_at(f, places, k, place_step, is_wide)
-            f.return_unless(f.compare("ult", place, size), FALSE)
-            come = f.op("add", f.op("mul", k, step), f.op("mul", place, along))
+            where = place_at(f, places, k, place_step, is_wide)
+            f.return_unless(f.compare("ult", where, size), FALSE)
+            come = f.op("add", f.op("mul", k, step), f.op("mul", where, along))
             move(f.at(target, f.op("mul", k, item), "i8"), f.at(source, come, "i8"))
 
     each_size(f, item, line)

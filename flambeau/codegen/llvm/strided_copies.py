@@ -165,10 +165,10 @@ def _add_copy_places(m: ModuleBuilder) -> None:
 
     def pick(move: Callable[[Value, Value], None]) -> None:
         with f.loop(count) as k:
-            place = place_at(f, places, k, step, is_wide)
-            place = f.op("add", place, f.pick(f.compare("slt", place, 0), added, 0))
-            f.return_unless(f.compare("ult", place, size), FALSE)
-            move(f.at(target, f.op("mul", k, run), "i8"), f.at(source, f.op("mul", place, run), "i8"))
+            where = place_at(f, places, k, step, is_wide)
+            where = f.op("add", where, f.pick(f.compare("slt", where, 0), added, 0))
+            f.return_unless(f.compare("ult", where, size), FALSE)
+            move(f.at(target, f.op("mul", k, run), "i8"), f.at(source, f.op("mul", where, run), "i8"))
 
     each_size(f, run, pick)
     f.ret(TRUE)

@@ -25,12 +25,12 @@ class TensorEntry:
         f = self.m.function(f"ptr {name}", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
         _, args, nargsf, names = f.parameters
         f.require(f.is_null(names), "slow")
-        given = f.op("and", nargsf, ARGUMENT_COUNT)
-        known = f.compare("eq", given, counts[0])
+        passed = f.op("and", nargsf, ARGUMENT_COUNT)
+        known = f.compare("eq", passed, counts[0])
         for count in counts[1:]:
-            known = f.op("or", known, f.compare("eq", given, count))
+            known = f.op("or", known, f.compare("eq", passed, count))
         f.require(known, "slow")
-        return f, args, given
+        return f, args, passed
 
     def array(self, f: FunctionBuilder, value: Value) -> Value:
         """The array of an argument that is a tensor; goes to ``slow`` for all else."""
@@ -42,6 +42,28 @@ class TensorEntry:
         array, fits = (plain_array if self.is_plain else any_array)(f, self.layouts, value)
         f.require(fits, "slow")
         return array
+
+    def is_a(self, f: FunctionBuilder, value: Value, kind: str) -> Value:
+        """Whether an object is just of a class."""
+        return f.compare("eq", f.get(value, self.layouts.object, "type"), self.m.symbol(kind))
+
+    def real_array(self, f: FunctionBuilder, value: Value) -> Value:
+        """The array of an argument in the host's memory."""
+        array = self.array(f, value)
+        f.require(self.is_a(f, array, "ndarray"), "slow")
+        return array
+
+    def rank(self, f: FunctionBuilder, array: Value) -> Value:
+        """How many axes an array has."""
+        return f.convert("sext", f.get(array, self.layouts.array, "rank"), "i64")
+
+    def number(self, f: FunctionBuilder, value: Value) -> Value:
+        """An int of Python's; goes to ``slow`` for all else."""
+        f.require(self.is_a(f, value, "int_type"), "slow")
+        overflow = f.slot("i32", 4)
+        number = f.call("PyLong_AsLongLongAndOverflow", value, overflow)  # -1 is a number: what overflows is seen
+        f.require(f.compare("eq", f.load(overflow, "i32"), 0), "slow")
+        return number
 
     def deliver(self, f: FunctionBuilder, array: Value) -> None:
         """Return a tensor of an array, and for what is not served call the slow callable."""
