@@ -36,7 +36,7 @@ from flambeau.codegen.llvm.product_operands import Bounds
 from flambeau.codegen.llvm.tensor_objects import LEFT_EMPTY, NEW_STORAGE, NEW_TENSOR
 from flambeau.codegen.ufunc_loops import loop_of
 from flambeau.ops.families.rows import LISTED
-from flambeau.schema.dtype import ALL, float32, float64, int32, int64
+from flambeau.schema.dtype import ALL, bool_, float32, float64, int32, int64
 from flambeau.tensor import grad_mode
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.subclasses import PLAIN
@@ -266,7 +266,7 @@ def _places() -> dict[str, int] | None:
     words = [word for dtype in ALL for word in (id(dtype.numpy), dtype.itemsize)]
     table = (ctypes.c_int64 * (len(words) + 2))(*words)
     _tables.append(table)
-    descrs = {f"{dtype.name}_descr": id(dtype.numpy) for dtype in (int32, int64, float32, float64)}
+    descrs = {f"{dtype.name}_descr": id(dtype.numpy) for dtype in (bool_, int32, int64, float32, float64)}
     return descrs | {"element_sizes": ctypes.addressof(table), "float64_add": added.function}
 
 

@@ -65,6 +65,7 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> None:
 overwrite(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
     kernel=masked_fill_scalar,
+    entry="masked_fill",
     outs=("Scalar_out",),
     broadcasts=True,
     doc="One number where the mask holds.",

@@ -179,6 +179,7 @@ for _name, _kernel in (("tril", tril), ("triu", triu)):
     overwrite(
         f"aten::{_name}(Tensor self, SymInt diagonal=0) -> Tensor",
         kernel=_kernel,
+        entry=_name,
         outs=("out",),
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
         samples=lambda: (

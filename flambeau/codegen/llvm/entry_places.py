@@ -15,6 +15,7 @@ from flambeau.codegen.llvm.c_interface import C_CONTIGUOUS
 from flambeau.codegen.llvm.checked_emitter import FALSE, NULL, TRUE, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import new_module
+from flambeau.codegen.llvm.entry_copies import COPIES, add_copied
 from flambeau.codegen.llvm.entry_losses import LOSSES, add_losses
 from flambeau.codegen.llvm.entry_memory import add_make_array
 from flambeau.codegen.llvm.picked_arrays import MOST_BYTES, add_picks
@@ -24,7 +25,7 @@ from flambeau.codegen.llvm.tensor_objects import add_constructors
 
 JOINS: Final = ("cat", "stack")
 PICKS: Final = ("index_select", "embedding", "index", "take", "gather")
-_ALL: Final = (*JOINS, *PICKS, *LOSSES)
+_ALL: Final = (*JOINS, *PICKS, *LOSSES, *COPIES)
 PLACES: Final = (*_ALL, *map(any_entry, _ALL))
 """The functions of the module."""
 MOST_PARTS: Final = 1 << 10
@@ -39,6 +40,7 @@ def places_module(layouts: ObjectLayouts) -> ModuleBuilder:
     add_copies(m)
     add_picks(m, layouts)
     add_losses(m, layouts)
+    add_copied(m, layouts)
     for is_plain in (True, False):
         for name in JOINS:
             _Join(m, layouts, is_plain=is_plain).build(name, name if is_plain else any_entry(name))

@@ -79,7 +79,7 @@ def _add_look_at_places(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.ret(f.word_of(f.get(places, layouts.array, "strides"), 0))
 
 
-def _product(f: FunctionBuilder, dims: Value, first: Value | int, count: Value) -> Value:
+def product_of_sizes(f: FunctionBuilder, dims: Value, first: Value | int, count: Value) -> Value:
     """The product of so many sizes from one on."""
     product = f.loop(count, word(1))
     with product as k:
@@ -112,7 +112,7 @@ def _add_picked(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     run = f.op("mul", inner, f.call("bytes_of", descr))
     is_wide = f.compare("eq", f.get(places, layouts.array, "descr"), m.symbol("int64_descr"))
     numbers = f.get(places, layouts.array, "data")
-    count = _product(f, f.get(places, layouts.array, "dims"), 0, _rank(f, layouts, places))
+    count = product_of_sizes(f, f.get(places, layouts.array, "dims"), 0, _rank(f, layouts, places))
     to, come = (f.get(one, layouts.array, "data") for one in (array, source))
     with f.loop(outer) as k:
         target = f.at(to, f.op("mul", k, f.op("mul", count, run)), "i8")
@@ -143,7 +143,7 @@ def _add_pick(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
         with f.loop(count) as k:
             at = k if isinstance(here, int) else f.op("add", k, here)
             f.set_word(dims, at, f.word_of(there, f.op("add", k, first)))
-    outer, inner = _product(f, sizes, 0, axis), _product(f, sizes, f.op("add", axis, 1), behind)
+    outer, inner = product_of_sizes(f, sizes, 0, axis), product_of_sizes(f, sizes, f.op("add", axis, 1), behind)
     f.ret(f.call("picked", source, places, result_rank, dims, outer, f.word_of(sizes, axis), inner, wraps))
 
 
@@ -154,7 +154,7 @@ def _add_pick_elements(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.return_unless(_is_dense(f, layouts, source), NULL)
     rank = _rank(f, layouts, places)
     f.return_unless(f.compare("ule", rank, MOST_AXES), NULL)
-    size = _product(f, f.get(source, layouts.array, "dims"), 0, _rank(f, layouts, source))
+    size = product_of_sizes(f, f.get(source, layouts.array, "dims"), 0, _rank(f, layouts, source))
     dims = f.get(places, layouts.array, "dims")
     f.ret(f.call("picked", source, places, rank, dims, 1, size, 1, TRUE))
 
@@ -207,7 +207,7 @@ def _add_pick_along(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     f.clear(counts, MOST_AXES)
     size, along = f.word_of(sizes, axis), f.word_of(steps, axis)
     here, there = f.variable(word(0)), f.variable(word(0))
-    with f.loop(_product(f, dims, 0, last)) as row:
+    with f.loop(product_of_sizes(f, dims, 0, last)) as row:
         target = f.at(to, f.op("mul", row, f.op("mul", n, item)), "i8")
         are_there = f.call(
             "gather_line", target, f.at(come, f.load(here), "i8"), f.at(numbers, f.load(there), "i8"), n, size, item,
@@ -216,11 +216,11 @@ def _add_pick_along(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
         with f.when(f.negated(are_there)):
             f.call("Py_DecRef", array)
             f.ret(NULL)
-        _go_on(f, counts, last, dims, ((here, mine), (there, place_steps)))
+        go_on(f, counts, last, dims, ((here, mine), (there, place_steps)))
     f.ret(array)
 
 
-def _go_on(
+def go_on(
     f: FunctionBuilder, counts: Value, axes: Value, dims: Value, ways: tuple[tuple[Value, Value], ...]
 ) -> None:
     """Go on to the next place along the first axes, the last of them innermost: distances along several ways."""

@@ -43,7 +43,7 @@ _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "add
 _PLACES: Final = {
     "aten::cat": "cat", "aten::concat": "cat", "aten::concatenate": "cat", "aten::stack": "stack",
     "aten::index_select": "index_select", "aten::embedding": "embedding", "aten::index.Tensor": "index",
-    "aten::take": "take", "aten::gather": "gather", "aten::nll_loss": "nll_loss", "aten::nll_loss_nd": "nll_loss",
+    "aten::contiguous": "dense", "aten::take": "take", "aten::gather": "gather", "aten::nll_loss": "nll_loss", "aten::nll_loss_nd": "nll_loss",
 }  # fmt: skip
 """The entries of operators that put elements elsewhere: see ``codegen.llvm.entry_places``."""
 _OF_LISTS: Final = ("cat", "stack", "index")
@@ -304,7 +304,9 @@ def _entered(schema: FunctionSchema, runner: Any, rows: Describe | None, accumul
     meaning: Any = None if rows is None else RowsMeaning(schema.full_name, _described_by(schema, rows))
     if entry is not None:
         meaning = OwnEntry(entry, reads_lists=entry in _OF_LISTS)
-    return EntryKernel(schema.full_name, meaning, runner)
+    kernel = EntryKernel(schema.full_name, meaning, runner)
+    kernel.may_be_large = kernel.may_be_large and entry != "dense"
+    return kernel
 
 
 def _copying(schema: FunctionSchema, runner: Any, copies: Copies) -> EntryKernel:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from flambeau.ops.families.entry_kernel import EntryKernel, OwnEntry
 from flambeau.ops.families.opaque import by_name, declare_out, unwrapped
 from flambeau.ops.families.pointwise_layout import broadcast_known
 from flambeau.ops.families.rules import same_dtype, same_shape
@@ -37,12 +38,14 @@ def overwrite(
     is_function: bool = True,
     is_in_place_function: bool = False,
     accumulator: str = "",
+    entry: str = "",
     traits: Traits = PLAIN,
     meets: Callable[..., tuple[Tensor, Sequence[Any]]] = lambda self, *rest: (self, rest),
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
-    `accumulator` is what generated loops know the functional form by, `traits` are those of the in-place forms. With
+    `accumulator` is what generated loops know the functional form by, `entry` the native entry of the first one that
+    small calls go to (`codegen.llvm.entry_copies`), `traits` are those of the in-place forms. With
     `broadcasts`, the functional form first expands its first argument to the size it has in common with the second.
     `meets` gives what is written to, and what is read meanwhile, which must not lie in the same memory in part.
     """
@@ -52,7 +55,10 @@ def overwrite(
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
         common: dict[str, Any] = {"dtype": same_dtype_of_first, "shape": same_shape_of_first, "effect": effect}
         if has_functional:
-            functional = _functional(run, broadcasts)
+            functional: Any = _functional(run, broadcasts)
+            if entry and i == 0:
+                functional = EntryKernel(schema.full_name, OwnEntry(entry), functional)
+                functional.may_be_large = False
             fields = {**common, "shape": shape_of_first_two} if broadcasts else common
             fields = {**fields, "accumulator": accumulator}
             register(
