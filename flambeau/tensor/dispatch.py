@@ -353,12 +353,13 @@ class Operator:
 
     def _note_reading(self, binding: CallBinding, kind: tuple[Any, ...], count: int, names: tuple[str, ...]) -> None:
         """Have calls of types with lists go to native code, which looks at what lies in them; and from there here."""
+        kernel: Any = binding.kernel
         if names:
-            self._by_keywords[kind] = binding.kernel.beside(
+            self._by_keywords[kind] = kernel.beside(
                 kind, lambda *values: self._with_keywords(values[:count], dict(zip(names, values[count:], strict=True)))
             )
         else:
-            beside = binding.kernel.beside(kind, lambda *values: self.call_positional(values))
+            beside = kernel.beside(kind, lambda *values: self.call_positional(values))
             self.fast_path[kind[0] if count == 1 else kind] = beside
 
 

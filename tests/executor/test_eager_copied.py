@@ -8,13 +8,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.executor.test_eager_places import SHAPES, WAYS, assert_same, entry, filled, in_python, laid, wrapped
 
 import flambeau as fb
 from flambeau.executor import eager
-from flambeau.schema import registry
 from flambeau.schema.dtype import ALL
 from flambeau.util.native_type import is_supported
+from tests.executor.test_eager_places import (
+    SHAPES,
+    WAYS,
+    assert_same,
+    entry,
+    filled,
+    has_entry,
+    in_python,
+    laid,
+    wrapped,
+)
 
 pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
 
@@ -104,4 +113,4 @@ def test_gradients_go_on_through_native_copies() -> None:
         assert x.grad is not None
         np.testing.assert_allclose(x.grad.numpy(), expected)
     for name in ("masked_fill.Scalar", "tril", "contiguous"):
-        assert registry.get(f"aten::{name}").kernel.entry is not None
+        assert has_entry(name)

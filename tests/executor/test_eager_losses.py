@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.executor.test_eager_places import entry, in_python, laid, wrapped
 
 import flambeau as fb
 from flambeau.codegen.llvm.entry_losses import MOST_ROWS
 from flambeau.executor import eager
 from flambeau.util.native_type import is_supported
+from tests.executor.test_eager_places import entry, in_python, laid, wrapped
 
 pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,12 +18,16 @@ from flambeau.executor import eager
 from flambeau.ops.families.entry_kernel import EntryKernel, OwnEntry
 from flambeau.schema import registry
 from flambeau.schema.dtype import ALL
-from flambeau.tensor.tensor import wrap as wrapped
+from flambeau.tensor.tensor import wrap
 from flambeau.util.native_type import direct, is_supported, tell
 
 pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
 
 SHAPES = [(5,), (1,), (3, 4), (1, 7), (2, 1, 3), (4, 3, 5), (2, 3, 4, 5), (1, 2, 1, 3, 2), (2, 1, 2, 3, 1, 2)]
+
+
+wrapped = wrap
+"""A tensor around an array, whatever that is."""
 
 
 def missed(*arguments: Any) -> str:
@@ -32,14 +36,21 @@ def missed(*arguments: Any) -> str:
 
 def entry(name: str) -> Callable[..., Any]:
     """What an entry does itself; "missed" where it leaves a call to Python."""
-    alone = EntryKernel(name, OwnEntry(name.removeprefix("any_")), missed)
+    alone = EntryKernel(name, OwnEntry(name.removeprefix("any_")), cast("Any", missed))
     tell(alone, 0, missed)
     direct(alone, eager.machine.own[name])
     return alone
 
 
 def in_python(name: str) -> Callable[..., Any]:
-    return registry.get(f"aten::{name}").kernel.run
+    kernel: Any = registry.get(f"aten::{name}").kernel
+    run: Callable[..., Any] = kernel.run
+    return run
+
+
+def has_entry(name: str) -> bool:
+    kernel: Any = registry.get(f"aten::{name}").kernel
+    return kernel.entry is not None
 
 
 def filled(sizes: Sequence[int], dtype: Any = fb.float32) -> fb.Tensor:
@@ -254,11 +265,11 @@ def test_calls_by_name_are_native_at_growing_sizes() -> None:
         assert joined.shape == (1, 2, number + 1, 4)
         assert joined.tolist() == np.concatenate([grown.numpy(), step.numpy()], -2).tolist()
         grown = joined
-    assert registry.get("aten::cat").kernel.entry is not None
+    assert has_entry("cat")
 
 
 def test_gradients_go_on_through_native_calls() -> None:
-    x, y = filled((3, 4)).abs().clamp(0, 9).nan_to_num().requires_grad_(), fb.ones(3, 4, requires_grad=True)
+    x, y = filled((3, 4)).abs().clamp(0, 9).nan_to_num().requires_grad_(), fb.ones(3, 4).requires_grad_()
     where = wrapped(np.array([[2, 0], [1, 1], [0, 3]]))
     for factor in (1.0, 2.0):
         x.grad = y.grad = None
@@ -282,7 +293,7 @@ def test_large_calls_go_there_too() -> None:
     for number in range(3):
         moved = (where + number) % 64
         assert_same(x.gather(1, moved), in_python("gather")(x, 1, moved, False))
-    assert registry.get("aten::gather").kernel.entry is not None
+    assert has_entry("gather")
 
 
 @pytest.mark.parametrize("join", [fb.cat, fb.stack, fb.concat])
@@ -314,7 +325,7 @@ def test_lists_are_told_apart_by_what_lies_in_them(join: Callable[..., Any]) -> 
 def test_modes_see_calls_with_lists() -> None:
     seen: list[str] = []
 
-    class Mode(fb.overrides.TorchFunctionMode):
+    class Mode(fb.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             seen.append(func.__name__)
             return func(*args, **(kwargs or {}))

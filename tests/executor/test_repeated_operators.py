@@ -16,6 +16,7 @@ from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema import registry
 from flambeau.tensor import repeated_kernels
 from flambeau.tensor.repeated_kernels import may_be_repeated, repeated
+from flambeau.tensor.tensor import wrap_number
 from flambeau.util.missed import missed
 from flambeau.util.native_type import is_supported
 
@@ -304,3 +305,18 @@ def test_searches_in_what_is_in_no_order_are_the_kernels(name: str) -> None:
     for _ in range(8 * OFTEN):
         assert bits(search()) == expected
     assert not repeated_kernels.may_be_repeated(registry.get(f"aten::{name}.Tensor"))
+
+
+@pytest.mark.parametrize("name", ["add.Tensor", "maximum", "where.self", "pow.Tensor_Tensor", "atan2", "clamp.Tensor"])
+@pytest.mark.parametrize("count", [3, 70000])
+def test_tensors_that_stand_for_numbers_are_other_calls(name: str, count: int) -> None:
+    call = repeated(registry.get(f"aten::{name}"))
+    for dtype in (np.int64, np.float32):
+        x = fb.from_numpy(np.arange(1, count + 1, dtype=dtype))
+        more: tuple[Any, ...] = (1,) if name == "add.Tensor" else (None,) if name == "clamp.Tensor" else ()
+        before = (x > 2,) if name == "where.self" else ()
+        others = wrap_number(1.5), fb.tensor(1.5, dtype=fb.float64), wrap_number(2), fb.tensor(2)
+        expected = [call(*before, x, other, *more).dtype for other in others]
+        for number in (0, 1, 0, 3, 2, 3, 1, 0):
+            repeats = [call(*before, x + k % 2, others[number], *more).dtype for k in range(2 * OFTEN)]
+            assert repeats == [expected[number]] * (2 * OFTEN)

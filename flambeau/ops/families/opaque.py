@@ -43,7 +43,8 @@ _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "add
 _PLACES: Final = {
     "aten::cat": "cat", "aten::concat": "cat", "aten::concatenate": "cat", "aten::stack": "stack",
     "aten::index_select": "index_select", "aten::embedding": "embedding", "aten::index.Tensor": "index",
-    "aten::contiguous": "dense", "aten::take": "take", "aten::gather": "gather", "aten::nll_loss": "nll_loss", "aten::nll_loss_nd": "nll_loss",
+    "aten::contiguous": "dense", "aten::take": "take", "aten::gather": "gather", "aten::nll_loss": "nll_loss",
+    "aten::nll_loss_nd": "nll_loss",
 }  # fmt: skip
 """The entries of operators that put elements elsewhere: see ``codegen.llvm.entry_places``."""
 _OF_LISTS: Final = ("cat", "stack", "index")
