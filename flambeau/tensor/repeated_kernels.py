@@ -51,11 +51,13 @@ from flambeau.tensor.defaults import when_changed
 from flambeau.tensor.remembered_views import is_window, window_of
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.inversions import REPEATED_CALL
-from flambeau.util.missed import MISSED, missed
+from flambeau.util.missed import MISSED, UNDECIDED, missed
 from flambeau.util.native_type import NativeBase
 
 LOOKED_AT: Final = 512
 """Calls from which on each so many are told to who makes native code."""
+SOON: Final = 8
+"""Calls after which who has begun to look is asked again."""
 MOST_KEYS: Final = 64
 """Kinds of calls of one operator that are counted at a time."""
 MOST_NATIVE: Final = 64
@@ -142,7 +144,9 @@ class Often:
             return result
         counted[0], counted[2] = LOOKED_AT, asked + 1
         native = self._ask(run, arguments, LOOKED_AT * asked)
-        if native is not None:
+        if native is UNDECIDED:
+            counted[0], counted[2] = SOON, asked
+        elif native is not None:
             self._note(key, native, run)
         return result
 

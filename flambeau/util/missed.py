@@ -10,6 +10,8 @@ from typing import Final
 
 MISSED: Final = object()
 """Given in place of a result."""
+UNDECIDED: Final = object()
+"""Given in place of a short way by who is to be asked again soon."""
 
 
 def missed(*arguments: object) -> object:

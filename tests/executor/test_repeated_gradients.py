@@ -10,7 +10,7 @@ import pytest
 
 import flambeau as fb
 from flambeau.autograd.rule import rule_of
-from flambeau.executor import background, repeated_operators
+from flambeau.executor import background, plan_comparison, repeated_operators
 from flambeau.schema import registry
 from flambeau.tensor import repeated_kernels
 from flambeau.util.missed import missed
@@ -38,7 +38,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(background.VARIABLE, "off")
     monkeypatch.setattr(repeated_kernels, "LOOKED_AT", OFTEN)
     monkeypatch.setattr(repeated_operators, "FROM_LLVM", OFTEN)
-    monkeypatch.setattr(repeated_operators, "GAIN", 1e9)
+    monkeypatch.setattr(plan_comparison, "GAIN", 1e9)
     repeated_kernels._forget_all()
     yield
     repeated_kernels._forget_all()

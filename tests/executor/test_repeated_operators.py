@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flambeau as fb
-from flambeau.executor import background, repeated_operators
+from flambeau.executor import background, plan_comparison, repeated_operators
 from flambeau.executor.eager import KernelsOwn
 from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.schema import registry
@@ -32,7 +32,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(background.VARIABLE, "off")
     monkeypatch.setattr(repeated_kernels, "LOOKED_AT", OFTEN)
     monkeypatch.setattr(repeated_operators, "FROM_LLVM", OFTEN)
-    monkeypatch.setattr(repeated_operators, "GAIN", 1e9)
+    monkeypatch.setattr(plan_comparison, "GAIN", 1e9)
     monkeypatch.setattr(repeated_operators, "MOST_PLANS", 1 << 20)  # whatever ran before in this process
     repeated_kernels._forget_all()
     yield
@@ -238,7 +238,7 @@ def test_plans_are_made_behind_the_calls(monkeypatch: pytest.MonkeyPatch) -> Non
         X.flip([0, 1])
     assert len(jobs) == 1
     jobs[0].wait()
-    for _ in range(2 * OFTEN):
+    for _ in range(1000 * OFTEN):
         assert bits(X.flip([0, 1])) == expected
     assert is_native("aten::flip")
 
@@ -320,3 +320,33 @@ def test_tensors_that_stand_for_numbers_are_other_calls(name: str, count: int) -
         for number in (0, 1, 0, 3, 2, 3, 1, 0):
             repeats = [call(*before, x + k % 2, others[number], *more).dtype for k in range(2 * OFTEN)]
             assert repeats == [expected[number]] * (2 * OFTEN)
+
+
+def test_calls_wait_for_little_of_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(background.VARIABLE, "on")
+    monkeypatch.setattr(repeated_operators, "AT_ONCE", 0.0)
+    monkeypatch.setattr(repeated_operators, "_planned", {})
+    compared: list[Any] = []
+    compare = plan_comparison.Comparison._compare
+
+    def counting(self: Any, drawn: Any) -> Any:
+        compared.append(drawn)
+        return compare(self, drawn)
+
+    monkeypatch.setattr(plan_comparison.Comparison, "_compare", counting)
+    x = fb.arange(15.0).reshape(5, 3)
+    for _ in range(2 * OFTEN):
+        x.roll([2, 1], [0, 1])
+    [planned] = repeated_operators._planned.values()
+    assert planned._job is not None
+    planned._job.wait()
+    most = 0
+    for number in range(100 * OFTEN):
+        before = len(compared)
+        result = (x + number).roll([2, 1], [0, 1]).numpy()
+        np.testing.assert_array_equal(result, np.roll(x.numpy() + number, (2, 1), (0, 1)))
+        most = max(most, len(compared) - before)
+    assert is_native("aten::roll")
+    assert len(compared) == plan_comparison.FEW_DRAWS
+    assert most == 1
+    assert not planned._compared
