@@ -5,7 +5,8 @@
                                                %y : Float(*, *) = aten::mul(%a, %s)
 ```
 
-What cannot be traced stays.
+What cannot be traced stays; what refuses its arguments (a mask and `is_causal`, in a branch that is not taken) stays, and
+its operands are detached.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
     except UntraceableError:
         _erase_between(before, node)
         return False
+    except RuntimeError:
+        _erase_between(before, node)
+        return _detach_operands(node)
     if len(values) != len(node.results):
         return False
     for old, new in zip(node.results, values, strict=True):
@@ -74,6 +78,19 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
             new.set_type(old.static_type)  # of the same tensor
         old.replace_uses_with(new)
     node.erase()
+    return True
+
+
+def _detach_operands(node: Node) -> bool:
+    """Have nothing flow back through a node whose arguments its operator refuses, as it will when it runs, if it does:
+    what gives no result has no derivative.
+    """
+    graph = node.graph
+    with graph.inserting(node), graph.at_range(node.range):
+        for index, value in enumerate(node.operands):
+            if isinstance(value.static_type, TensorType):
+                detached = graph.insert("aten::detach", (value,), (value.static_type,)).result()
+                node.replace_operand(index, detached)
     return True
 
 

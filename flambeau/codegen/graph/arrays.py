@@ -331,18 +331,16 @@ def _wide(category: str) -> DType:
 
 
 def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node) -> ArrayValue:
-    """A new tensor, row-major; leaves the function where a size is negative."""
+    """A new tensor, row-major; leaves the function where a size is negative, or all are too large."""
     e = fn.e
     itemsize = memory.itemsize(dtype)
-    for s in sizes:
-        if memory.literal(s) is None:
-            fn.exits.fail_if(e.icmp("slt", s, number(0)), node)
-    total = number(itemsize)
-    for s in sizes:
-        total = memory.multiply(e, total, s)
-    if any(memory.literal(s) is None for s in sizes) and len(sizes) > 1:
-        _fail_if_too_large(fn, sizes, itemsize, node)
-    block = fn.exits.new_block(total)
+    if all(memory.literal(s) is not None for s in sizes) or fn.values.known_sizes.include(sizes):
+        total = number(itemsize)
+        for s in sizes:
+            total = memory.multiply(e, total, s)
+        block = fn.exits.new_block(total)
+    else:
+        block = fn.exits.new_block_of(itemsize, sizes, node)
     data = first_byte(fn, block)
     e.make_fresh(data)
     strides = memory.empty_strides(e, sizes, itemsize)
@@ -352,15 +350,6 @@ def new(fn: EmittedFunction, dtype: DType, sizes: Sequence[Register], node: Node
 def first_byte(fn: EmittedFunction, block: Register) -> Register:
     """Where the elements of a block begin."""
     return fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
-
-
-def _fail_if_too_large(fn: EmittedFunction, sizes: Sequence[Register], itemsize: int, node: Node) -> None:
-    """Leave where the number of bytes does not fit 63 bits."""
-    e = fn.e
-    total = Register(str(itemsize), "i128", 1)
-    for s in sizes:
-        total = e.binary("mul", total, e.convert("zext", s, "i128"))
-        fn.exits.fail_if(e.icmp("ugt", total, Register(str(1 << 62), "i128", 1)), node)
 
 
 def each_element(

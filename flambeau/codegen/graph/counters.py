@@ -29,7 +29,7 @@ TIMED_DEPTH = 2
 """Levels of loops whose cycles are counted; inside of these, what an innermost loop costs would be mostly the count."""
 CONTROL = 3.0
 """Weight of a branch, and of an iteration of a loop."""
-_SLOW = re.compile(r"@(?:ask|run_group|new_block|make_list)\(| @foreign")
+_SLOW = re.compile(r"@(?:ask|run_group|new_block|new_block_of_\d+|make_list)\(| @foreign")
 """Calls that are timed one by one."""
 _COSTS = (
     (re.compile(r"= [fsu](?:div|rem)|llvm\.sqrt|llvm\.masked"), 12.0),

@@ -305,6 +305,12 @@ class FunctionEmitter:
         """The nodes of a block; gives the values that end with it. `own` are parameters it has references of."""
         if self._observer is not None:
             self._observer.enter(block)
+        with self.values.known_sizes.within_block():
+            return self._nodes(block, own)
+
+    def _nodes(self, block: Block, own: Sequence[Value]) -> list[Value]:
+        for value in block.parameters:
+            self.values.known_sizes.note(self.values.native.get(value))
         values_here = [*own, *(v for n in block.own_nodes() for v in n.results)]
         at, at_return = self.values.lifetimes.ends(block, values_here)
         leaving = _before_raise(block)
@@ -317,6 +323,8 @@ class FunctionEmitter:
                 self.exits.leave_at(leaving)
                 return []
             self.node(node)
+            for value in node.results:
+                self.values.known_sizes.note(self.values.native.get(value))
             for value in at.get(node, ()):
                 self.values.release(value)
         return at_return

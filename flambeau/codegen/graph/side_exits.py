@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flambeau.codegen.graph import abi, memory
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.native_values import CannotCompileError, words_of
+from flambeau.codegen.graph.new_arrays import REFUSED, new_block_function
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import word_count
 from flambeau.codegen.graph.tensor_constants import is_tensor_constant
@@ -36,8 +36,9 @@ class SideExits:
         """Asked of the condition of a failure: whether it is looked at before the loop that is being emitted."""
         self.current: Node | None = None
         """What is being lowered."""
-        self._blocks: dict[tuple[tuple[Node, ...], str], tuple[int, str]] = {}
-        """Blocks that leave, by what failed and what they do: the line that each began with, and its label."""
+        self._blocks: dict[tuple[tuple[Node, ...], tuple[str, ...]], tuple[int, str]] = {}
+        """Blocks that leave, by what failed and the words of its record: the line that each began with, and its label.
+        """
 
     def point(self, nodes: Sequence[Node], inputs: Sequence[Value], *, repeats: bool = False) -> ExitPoint:
         """A place that Python may be asked to run. `repeats`: an input for each time that a value is among them."""
@@ -52,10 +53,7 @@ class SideExits:
 
     def leave_at(self, nodes: Sequence[Node]) -> None:
         """Leave the function: Python runs the nodes, the last of which raises."""
-        inside = {v for n in nodes for inner in _within(n) for v in inner.results}
-        inside |= {v for n in nodes for inner in _within(n) for b in inner.nested_blocks for v in b.parameters}
-        inputs = [v for n in nodes for v in _operands(n) if v not in inside]
-        self._store_record(self.point(nodes, inputs))
+        self._store_record(self.point(nodes, _inputs(nodes)))
 
     def _store_record(self, exit_point: ExitPoint) -> None:
         e = self.e
@@ -85,35 +83,35 @@ class SideExits:
             return
         if self.hoist is not None and self.hoist(condition):
             return
-        failed, fine = e.label("failed"), e.label("fine")
-        before, exit_points = len(e.lines), len(self.parts.exit_points)
-        e.start(failed)
-        if isinstance(node, Node):
-            self._store_record(self.point((node,), node.operands))
-        else:
-            self.leave_at(node)
         nodes = (node,) if isinstance(node, Node) else node
-        earlier = self._equal_block(nodes, before)
-        if earlier:
-            del e.lines[before:], self.parts.exit_points[exit_points:]
-        e.lines.insert(before, f"  br i1 {condition}, label %{earlier or failed}, label %{fine}, {RARE}")
+        inputs = node.operands if isinstance(node, Node) else _inputs(nodes)
+        key = nodes, self._record_words(inputs)
+        fine = e.label("fine")
+        failed = self._earlier_block(key)
+        if failed:
+            e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
+        else:
+            failed = e.label("failed")
+            e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
+            self._blocks[key] = len(e.lines), failed
+            e.start(failed)
+            self._store_record(self.point(nodes, inputs))
         e.start(fine)
 
-    def _equal_block(self, nodes: tuple[Node, ...], start: int) -> str:
-        """The label of an earlier block that leaves for the same nodes with the same values as the one that begins on a
-        line; "" if there is none. Checks of one node differ in their conditions alone.
+    def _record_words(self, inputs: Sequence[Value]) -> tuple[str, ...]:
+        """What a record of these holds: checks of one node differ in their conditions alone."""
+        return tuple([w for v in inputs if not _is_constant(v) for w in words_of(self.values.get(v))])
+
+    def _earlier_block(self, key: tuple[tuple[Node, ...], tuple[str, ...]]) -> str:
+        """The label of an earlier block that leaves for the same nodes with the same values; "" if there is none, or what
+        it was emitted with was taken back, or is kept apart.
         """
-        lines = self.e.lines
-        stored = [line for line in lines[start + 1 :] if not line.endswith(f", ptr {self.code_slot}")]
-        key = nodes, _without_names(stored)
         at, label = self._blocks.get(key, (0, ""))
-        if label:
-            try:  # unless what it was emitted with was taken back, or is kept apart
-                lines.index(f"{label}:", at, start)
-            except ValueError:
-                label = ""
-        if not label:
-            self._blocks[key] = start, lines[start].removesuffix(":")
+        try:
+            if label:
+                self.e.lines.index(f"{label}:", at)
+        except ValueError:
+            return ""
         return label
 
     def leave_unless_zero(self, code: Register) -> None:
@@ -141,32 +139,36 @@ class SideExits:
         self.leave_without_memory_if(e.icmp("eq", block, Register("null", "ptr", 1)))
         return block
 
+    def new_block_of(self, itemsize: int, sizes: Sequence[Register], node: Node) -> Register:
+        """A block for a tensor of these sizes; leaves the function where no tensor has them."""
+        e = self.e
+        if e.lanes > 1:
+            raise CannotCompileError("a new tensor in each iteration of a loop")
+        function = new_block_function(self.parts.functions, len(sizes))
+        listed = ", ".join(f"i64 {s}" for s in sizes)
+        block = e.define(f"call ptr @{function}(ptr {self.context}, i64 {itemsize}, {listed})", "ptr", 1)
+        missing, fine = e.label("missing"), e.label("fine")
+        e.raw(f"br i1 {e.icmp('ule', block, REFUSED)}, label %{missing}, label %{fine}, {RARE}")
+        e.start(missing)
+        refused, hoist, self.hoist = e.icmp("eq", block, REFUSED), self.hoist, None  # it is known here alone
+        self.fail_if(refused, node)
+        self.hoist = hoist
+        self._leave_without_memory()
+        e.start(fine)
+        return block
+
     def leave_without_memory_if(self, condition: Register) -> None:
         """Leave the function where a condition holds, because there was no memory for the node at hand."""
         e = self.e
         failed, fine = e.label("failed"), e.label("fine")
         e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
-        self.leave_with(memory.number(abi.NO_MEMORY_AT - len(self.parts.allocating)))
-        self.parts.allocating.append(self.current)
+        self._leave_without_memory()
         e.start(fine)
 
-
-_NAME = re.compile(r"%[\w.]+")
-
-
-def _without_names(lines: Sequence[str]) -> str:
-    """The text of a block, its own values called by number.
-
-    >>> _without_names(["  %v7 = load i64, ptr %x", "  store i64 %v7, ptr %y"])
-    '  %0 = load i64, ptr %x\\n  store i64 %0, ptr %y'
-    """
-    own: dict[str, str] = {}
-    for line in lines:
-        name, is_definition, _ = line.strip().partition(" = ")
-        if is_definition:
-            own[name] = f"%{len(own)}"
-    return _NAME.sub(lambda match: own.get(match[0], match[0]), "\n".join(lines))
+    def _leave_without_memory(self) -> None:
+        self.leave_with(memory.number(abi.NO_MEMORY_AT - len(self.parts.allocating)))
+        self.parts.allocating.append(self.current)
 
 
 def _is_constant(value: Value) -> bool:
@@ -174,6 +176,13 @@ def _is_constant(value: Value) -> bool:
     return (
         value.defining_node is not None and value.defining_node.op == "prim::Constant" and not is_tensor_constant(value)
     )
+
+
+def _inputs(nodes: Sequence[Node]) -> Sequence[Value]:
+    """What nodes need that Python is to run."""
+    inside = {v for n in nodes for inner in _within(n) for v in inner.results}
+    inside |= {v for n in nodes for inner in _within(n) for b in inner.nested_blocks for v in b.parameters}
+    return [v for n in nodes for v in _operands(n) if v not in inside]
 
 
 def _within(node: Node) -> Sequence[Node]:

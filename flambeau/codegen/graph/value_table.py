@@ -16,6 +16,7 @@ from flambeau.codegen.graph.native_values import (
     Scalar,
     constant_of,
 )
+from flambeau.codegen.graph.new_arrays import KnownSizes
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.releases import release_function
 from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, Object, Text, holds_blocks
@@ -36,6 +37,7 @@ class ValueTable:
         self.e = e
         self.parts = parts
         self.native: dict[Value, Native] = {}
+        self.known_sizes = KnownSizes()
         self.owned: set[Value] = set()
         """Values with references of their own to their blocks."""
         self._written: dict[Value, bool] = {}

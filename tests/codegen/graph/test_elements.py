@@ -182,4 +182,4 @@ def test_a_copy_of_an_element_that_nobody_writes_has_no_memory() -> None:
     function(flambeau.ones(9), flambeau.ones(9))
     text = str(function.llvm_ir)
     body = text[text.index("@flambeau_function(") :]
-    assert "@new_block(" not in body
+    assert "@new_block" not in body
