@@ -5,8 +5,8 @@
                                                %y : Float(*, *) = aten::mul(%a, %s)
 ```
 
-What cannot be traced stays; what refuses its arguments (a mask and `is_causal`, in a branch that is not taken) stays, and
-its operands are detached.
+What cannot be traced stays; what refuses its arguments (a mask and `is_causal`, in a branch that is not taken) stays,
+and its operands are detached.
 """
 
 from __future__ import annotations

@@ -9,16 +9,16 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.nn import functional as F
+from flambeau.nn import functional
 
 
 def attended(q: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
     if mask is not None and is_causal:
-        return F.scaled_dot_product_attention(q, q, q, attn_mask=mask, is_causal=True)
+        return functional.scaled_dot_product_attention(q, q, q, attn_mask=mask, is_causal=True)
     elif is_causal:
-        return F.scaled_dot_product_attention(q, q, q, is_causal=True)
+        return functional.scaled_dot_product_attention(q, q, q, is_causal=True)
     else:
-        return F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+        return functional.scaled_dot_product_attention(q, q, q, attn_mask=mask)
 
 
 def gradient(function, values, mask, is_causal):

@@ -5,8 +5,8 @@
     fail if 8 * a * b does not fit
     %block = call ptr @new_block(%context, 8 * a * b)
 
-Looked at in line, the sizes of each new tensor took a dozen lines and several ways out, which was a third of the text of
-programs with many small tensors.
+Looked at in line, the sizes of each new tensor took a dozen lines and several ways out, which was a third of the
+checks of programs with many small tensors.
 """
 
 from __future__ import annotations

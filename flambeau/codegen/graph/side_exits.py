@@ -103,8 +103,8 @@ class SideExits:
         return tuple([w for v in inputs if not _is_constant(v) for w in words_of(self.values.get(v))])
 
     def _earlier_block(self, key: tuple[tuple[Node, ...], tuple[str, ...]]) -> str:
-        """The label of an earlier block that leaves for the same nodes with the same values; "" if there is none, or what
-        it was emitted with was taken back, or is kept apart.
+        """The label of an earlier block that leaves for the same nodes with the same values; "" if there is none, or
+        what it was emitted with was taken back, or is kept apart.
         """
         at, label = self._blocks.get(key, (0, ""))
         try:

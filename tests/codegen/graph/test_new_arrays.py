@@ -36,10 +36,7 @@ def test_too_many_bytes_are_refused(sizes):
 
 def one_way(x: Tensor, n: int, is_made: bool) -> Tensor:
     for _ in range(3):
-        if is_made:
-            x = x + flambeau.ones([n, n]).sum()
-        else:
-            x = x * 2
+        x = x + flambeau.ones([n, n]).sum() if is_made else x * 2
         x = x + flambeau.zeros([n, n]).sum()
     return x
 
