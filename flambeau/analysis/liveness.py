@@ -26,6 +26,48 @@ def _runs_for_its_error(node: Node) -> bool:
     return REQUIRED in node.attributes or (node.graph.keeps_errors and own_may_raise(node))
 
 
+def _is_given(value: Value) -> bool:
+    """Whether it is a parameter of the graph."""
+    return value.defining_node is None and value.owner_block.owner_node is None
+
+
+def surely_written(node: Node) -> list[Value]:
+    """The operands that an operator says it writes to, and what they are views of.
+
+    >>> from flambeau.ir import parse_ir
+    >>> text = "graph(%x : Tensor):\\n  %v : Tensor = aten::t(%x)\\n  %w : Tensor = aten::relu_(%v)\\n  return ()"
+    >>> graph = parse_ir(text)
+    >>> [value.name for value in surely_written(graph.find("aten::relu_"))]
+    ['v', 'x']
+    """
+    definition = node.definition
+    if definition is None:
+        return []
+    values: list[Value] = []
+    for operand, argument in zip(node.operands, definition.schema.arguments, strict=False):
+        if argument.alias is not None and argument.alias.is_write:
+            shown: Value | None = operand
+            while shown is not None:
+                values.append(shown)
+                shown = _base(shown)
+    return values
+
+
+def _base(view: Value) -> Value | None:
+    """The operand whose memory a result is, as its operator says; None for other values."""
+    node = view.defining_node
+    definition = None if node is None else node.definition
+    if node is None or definition is None or view.index >= len(definition.schema.returns):
+        return None
+    alias = definition.schema.returns[view.index].alias
+    if alias is None or alias.is_wildcard or not alias.before:
+        return None
+    for operand, argument in zip(node.operands, definition.schema.arguments, strict=False):
+        if argument.alias is not None and not alias.sets.isdisjoint(argument.alias.before):
+            return operand
+    return None
+
+
 class Liveness:
     """Marks what is needed, from the outside in."""
 
@@ -43,6 +85,8 @@ class Liveness:
             self._value(value)
         self._writing: list[Node] = []
         """What writes memory, unless all of that stays."""
+        self._written: dict[Node, list[Value]] = {}
+        """Of each of these, values whose memory it surely writes, as far as somebody asked."""
         for node in nodes:
             if node.op == CONSTANT:
                 continue  # which most nodes are
@@ -67,9 +111,11 @@ class Liveness:
 
     def _mark_writers(self, writing: list[Node]) -> None:
         """Mark the nodes that write memory which the outside, or a node that stays, may look at."""
+        left = self._mark_plain_writers(writing)
+        if not left:
+            return
         alias = alias_analysis(self._graph)
-        written = {node: alias.writes(node) for node in writing}
-        left = [n for n in writing if n not in self.nodes]
+        written = {node: alias.writes(node) for node in left}
         seen: set[Location] = set()
         looked_at: set[Value] = set()
         while left:
@@ -83,6 +129,24 @@ class Liveness:
                 self._node(node)
             self._drain()
             left = [n for n in left if n not in self.nodes]
+
+    def _mark_plain_writers(self, writing: list[Node]) -> list[Node]:
+        """Mark the nodes that write to what the graph was given, or to a value that somebody needs, or to a view of
+        either: most do, and no alias analysis is needed to see that. Those that are left come back.
+        """
+        left = [n for n in writing if n not in self.nodes]
+        for node in left:
+            if node not in self._written:
+                self._written[node] = surely_written(node)
+        while left:
+            needed = [n for n in left if any(v in self.values or _is_given(v) for v in self._written[n])]
+            if not needed:
+                break
+            for node in needed:
+                self._node(node)
+            self._drain()
+            left = [n for n in left if n not in self.nodes]
+        return left
 
     def _value(self, value: Value) -> None:
         if value not in self.values:

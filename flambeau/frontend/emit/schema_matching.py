@@ -6,7 +6,7 @@ attempt ends in a conversion per argument, or in the sentence that says why it d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
@@ -23,7 +23,8 @@ from flambeau.frontend.emit.implicit_conversions import (
     pack_tuple,
 )
 from flambeau.frontend.emit.numpy.array_promotion import note_results
-from flambeau.frontend.emit.schema_mismatches import unknown_operator_text, why_unbound, wrong_type
+from flambeau.frontend.emit.overload_memory import fit_of, key_of, remember
+from flambeau.frontend.emit.schema_mismatches import Mismatch, unknown_operator_text, why_unbound, wrong_type
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.scopes.python_constants import default_type
 from flambeau.ir.graph import Value
@@ -77,21 +78,12 @@ class Match:
     returns: tuple[Type, ...]
     narrows: bool = False
     """Whether it takes a number of which only the run tells what it is for an int."""
+    implicit: bool = False
+    """Whether it was found by the attempt with conversions."""
 
     def operands(self, e: Emitter) -> list[Value]:
         """The operands, emitted."""
         return [convert(e) for convert in self.conversions]
-
-
-class Mismatch(Exception):  # noqa: N818
-    """One overload does not fit. The text says why: it is made when somebody asks, as most often another one fits."""
-
-    def __init__(self, why: str | Callable[[], str]) -> None:
-        super().__init__()
-        self._why = why
-
-    def __str__(self) -> str:
-        return self._why if isinstance(self._why, str) else self._why()
 
 
 @dataclass(slots=True)
@@ -130,7 +122,7 @@ class _Attempt:
             raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
         for name in by_name:
             raise Mismatch(f"Keyword argument {name} unknown.")
-        return Match(self.schema, conversions, result_types(self.schema, self.bindings), self.narrows)
+        return Match(self.schema, conversions, result_types(self.schema, self.bindings), self.narrows, self.implicit)
 
     def keywords_by_name(self) -> dict[str, Given]:
         """The keywords; `input` names the argument `self` of an operator."""
@@ -151,9 +143,10 @@ class _Attempt:
             if element is not None and is_subtype(value.static_type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
-        if has_variables(wanted) and self.is_taken_on(value):
-            wanted = self.filled_in(wanted, value)
         is_open = has_variables(wanted)
+        if is_open and self.is_taken_on(value):
+            wanted = self.filled_in(wanted, value)
+            is_open = has_variables(wanted)
         actual, conversion = conversion_to(value, wanted, implicit=self.implicit)
         self.narrows = self.narrows or (value.static_type == NUMBER and actual == INT)
         if is_open:
@@ -213,9 +206,9 @@ class _Attempt:
             return False  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
         first = items[0].value.static_type
         first = first.element if isinstance(first, OptionalType) else first
-        if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
+        if isinstance(first, TupleType) and all(is_subtype(t, element) for t in first.elements):
             return False
-        return len(items) > 1 or not is_subtype(first, formal.type)
+        return not isinstance(first, ListType) and (len(items) > 1 or not is_subtype(first, formal.type))
 
     @staticmethod
     def default(formal: Argument) -> Conversion:
@@ -349,10 +342,22 @@ def call_operator(
     if not keywords and any(g.value.static_type == BOOL for g in operands):
         operands = _without_bools(e, where, schemas, operands)
     try:
-        match = match_schemas(schemas, operands, keywords, where)
+        match = _remembered_match(name, schemas, operands, keywords, where)
     except CompileError as error:
         raise explained(error, name, [g.value for g in operands]) from None
     return emit_match(e, name, match, where)
+
+
+def _remembered_match(
+    name: str, schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+) -> Match:
+    key = key_of(name, args, keywords)
+    known = fit_of(key)
+    if known is not None:
+        return match_schema(known.schema, args, keywords, implicit=known.implicit)
+    match = match_schemas(schemas, args, keywords, where)
+    remember(key, match.schema, implicit=match.implicit)
+    return match
 
 
 def _with_unsigned(e: Emitter, name: str, operands: list[Given]) -> tuple[str, list[Given]]:
@@ -484,7 +489,3 @@ def _named_result(match: Match) -> TupleType | None:
 def _element(type_: Type) -> Type | None:
     inner = type_.element if isinstance(type_, OptionalType) else type_
     return inner.element if isinstance(inner, ListType) else None
-
-
-def _all_fit(tuple_: TupleType, element: Type) -> bool:
-    return all(is_subtype(t, element) for t in tuple_.elements)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.program.classes import why_no_interface
 from flambeau.schema import registry
 from flambeau.schema.function import Argument
@@ -18,6 +20,17 @@ NO_SUGGESTIONS = (
 WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
 EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
 BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
+
+
+class Mismatch(Exception):  # noqa: N818
+    """One overload does not fit. The text says why: it is made when somebody asks, as most often another one fits."""
+
+    def __init__(self, why: str | Callable[[], str]) -> None:
+        super().__init__()
+        self._why = why
+
+    def __str__(self) -> str:
+        return self._why if isinstance(self._why, str) else self._why()
 
 
 def unknown_operator_text(name: str) -> str:

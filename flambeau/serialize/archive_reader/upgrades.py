@@ -12,7 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.executor.executor import attach
-from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
+from flambeau.frontend.emit.schema_matching import call_function, match_schema
+from flambeau.frontend.emit.schema_mismatches import Mismatch
 from flambeau.frontend.emit.values.operator_value import OperatorValue
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Given, Sugared

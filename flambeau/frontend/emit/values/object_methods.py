@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.frontend.emit.schema_matching import Mismatch, call_method, call_operator, match_schema
+from flambeau.frontend.emit.schema_matching import call_method, call_operator, match_schema
+from flambeau.frontend.emit.schema_mismatches import Mismatch
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.frontend.library import mappings, queues
 from flambeau.frontend.scopes.name_resolution import ObjectResolver
