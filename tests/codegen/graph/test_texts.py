@@ -48,6 +48,19 @@ def f(words: List[str]):
             answers.extend([a < b, a <= b, a > b, a >= b, a == b, a != b, a in words])
     return answers
 """, lambda: (["", "a", "ab", "b", "B", "é", "\U0001f600", "\uffff", "a\x00", "ab"],)),
+    "order of characters": ("""
+def f(s: str, t: str):
+    answers: List[bool] = []
+    digits = 0
+    for i in range(len(s)):
+        a = s[i]
+        for b in t:
+            answers.extend([a < b, a <= b, a > b, a >= b])
+        answers.extend([a < "m", a <= "\\x00", a >= "é", "\U0001f600" > a, a < "", a > "ab", "a" >= a])
+        if a >= "0" and a <= "9":
+            digits += 1
+    return answers, digits
+""", lambda: (ANY + "0919/:", "a0\x00\U0001f600\uffffZ")),
     "searches": ("""
 def f(s: str, parts: List[str]):
     places: List[int] = []
@@ -214,6 +227,20 @@ def test_texts_are_what_python_makes_of_them(name: str) -> None:
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors_are_the_interpreter_s(name: str) -> None:
     agree(*ERRORS[name])
+
+
+def test_two_characters_are_ordered_without_a_call() -> None:
+    def digits(s: str) -> int:
+        count = 0
+        for i in range(len(s)):
+            if s[i] >= "0" and s[i] <= "9":
+                count += 1
+        return count
+
+    compiled = flambeau.script(digits)
+    for text in ("", "a1b22", "/09:", ANY * 3):
+        assert compiled(text) == digits(text)
+    assert "text_order" not in str(compiled.llvm_ir)
 
 
 def test_a_text_that_grows_is_not_copied_at_each_step() -> None:
