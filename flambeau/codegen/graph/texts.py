@@ -170,12 +170,7 @@ def order(fn: EmittedFunction, node: Node) -> None:
 
 
 def order_of(fn: EmittedFunction, a: TextValue, b: TextValue) -> Register:
-    """Below 0, 0 or above as one text comes before another, is equal to it, or comes behind; of two characters without
-    a call.
-    """
-    if memory.literal(a.length) == memory.literal(b.length) == 1:
-        codes = [fn.e.convert("zext", _first_code(fn, text), "i64") for text in (a, b)]
-        return fn.e.binary("sub", *codes)
+    """Below 0, 0 or above as one text comes before another, is equal to it, or comes behind."""
     return call_text_function(fn, "order", a.data, a.length, b.data, b.length)
 
 

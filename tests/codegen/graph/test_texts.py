@@ -229,20 +229,6 @@ def test_errors_are_the_interpreter_s(name: str) -> None:
     agree(*ERRORS[name])
 
 
-def test_two_characters_are_ordered_without_a_call() -> None:
-    def digits(s: str) -> int:
-        count = 0
-        for i in range(len(s)):
-            if s[i] >= "0" and s[i] <= "9":
-                count += 1
-        return count
-
-    compiled = flambeau.script(digits)
-    for text in ("", "a1b22", "/09:", ANY * 3):
-        assert compiled(text) == digits(text)
-    assert "text_order" not in str(compiled.llvm_ir)
-
-
 def test_a_text_that_grows_is_not_copied_at_each_step() -> None:
     """A hundred times the length takes no more than some hundred times the time."""
 
