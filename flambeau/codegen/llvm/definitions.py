@@ -22,6 +22,7 @@ from flambeau.codegen.llvm import memory, reduce
 from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR, block_layout
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
+from flambeau.codegen.llvm.first_lanes import First
 from flambeau.codegen.llvm.ops import lower
 from flambeau.codegen.schedule import Schedule
 from flambeau.util.record import dataclass, field, replace
@@ -44,6 +45,9 @@ class Scope:
     """Current states of the loops open here."""
     in_vector: bool = False
     mask: Value | None = None
+    """The lanes that count, of those that are in a vector; all of them where there is none."""
+    first: First | None = None
+    """How many lanes count, where the mask has the first ones."""
     offsets: dict[str, Value] = field(default_factory=dict)
     """Byte offsets of the lanes of buffers that are gathered."""
     spread: frozenset[str] = frozenset()

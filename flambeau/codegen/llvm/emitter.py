@@ -105,6 +105,8 @@ class Target:
     """x86: one instruction multiplies integers of 16 bits and adds two neighbours."""
     adds_bytes: bool = False
     """AVX-512: one instruction adds up four products of bytes."""
+    has_masks: bool = False
+    """AVX-512: loads and stores of some lanes, of any width, that take as long as others."""
     vector_registers: int = 16
     converted_halves: tuple[str, ...] = ()
     """Dtypes of half precision that one instruction converts to float32 and back."""
@@ -340,7 +342,9 @@ class Emitter:
         return vector
 
     def joined(self, parts: list[Value]) -> Value:
-        """Vectors of one width one after another; their number is a power of two."""
+        """Vectors of one width, or numbers, one after another; there are a power of two."""
+        if parts[0].lanes == 1:
+            return self.gathered(parts)
         while len(parts) > 1:
             lanes = parts[0].lanes
             picks = ", ".join(f"i32 {k}" for k in range(2 * lanes))

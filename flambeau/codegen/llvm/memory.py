@@ -8,9 +8,10 @@ from typing import Protocol
 
 from flambeau.codegen.kernel.dtypes import COMPLEX, element_type
 from flambeau.codegen.kernel.nest import Buffer, Kernel
-from flambeau.codegen.llvm import pairs
+from flambeau.codegen.llvm import first_lanes, pairs
 from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_type
+from flambeau.codegen.llvm.first_lanes import First
 from flambeau.codegen.schedule import Schedule
 from flambeau.util.record import dataclass
 
@@ -27,6 +28,7 @@ class AccessScope(Protocol):
     pointers: dict[str, Value]
     in_vector: bool
     mask: Value | None
+    first: First | None
     offsets: dict[str, Value]
     spread: frozenset[str]
 
@@ -68,6 +70,8 @@ class _Access:
     pointers: Value | None = None
     """Of lanes that lie anywhere."""
     mask: Value | None = None
+    first: First | None = None
+    """How many lanes count, where those of the mask are the first ones."""
 
     @property
     def type(self) -> str:
@@ -79,21 +83,25 @@ def _access(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer, 
     lanes = 1 if mode == "scalar" else schedule.lanes
     pointers = _lane_pointers(e, scope, buffer, lanes) if mode == "gather" else None
     mask = scope.mask if mode in ("gather", "unit") else None
+    first = scope.first if mode == "unit" else None
     if mask is None and pointers is not None:
         mask = int_constant(1, "i1", lanes)
     if t.kind != "complex":
-        return _Access(base, t.memory, t.itemsize, lanes, pointers, mask)
+        return _Access(base, t.memory, t.itemsize, lanes, pointers, mask, first)
     itemsize = t.itemsize // pairs.PARTS
     pointers = None if pointers is None else pairs.addresses_of_parts(e, pointers, itemsize)
     mask = None if mask is None else pairs.mask_of_parts(e, mask)
-    return _Access(base, t.llvm, itemsize, lanes * pairs.PARTS, pointers, mask)
+    first = None if first is None else first.times(e, pairs.PARTS)
+    return _Access(base, t.llvm, itemsize, lanes * pairs.PARTS, pointers, mask, first)
 
 
 def load(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer) -> Value:
     """The element of ``buffer`` here, in its register type."""
     a = _access(e, schedule, scope, buffer, _mode(schedule, scope, buffer))
     vt, lanes = a.type, a.lanes
-    if a.mask is not None:
+    if a.first is not None and first_lanes.are_loaded_by_halves(e.target, a.first, a.element):
+        raw = first_lanes.load(e, a.base, a.element, a.itemsize, lanes, a.first)
+    elif a.mask is not None:
         ending = suffix(a.element, lanes)
         if a.pointers is None:
             e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{lanes} x i1>, {vt})")
@@ -120,7 +128,9 @@ def store(e: Emitter, schedule: Schedule, scope: AccessScope, buffer: Buffer, va
     a = _access(e, schedule, scope, buffer, mode)
     vt, lanes = a.type, a.lanes
     value = _in_lanes(e, buffer, value, lanes)
-    if a.mask is not None:
+    if a.first is not None and first_lanes.are_stored_by_halves(e.target, a.first):
+        first_lanes.store(e, value, a.base, a.itemsize, a.first)
+    elif a.mask is not None:
         ending = suffix(a.element, lanes)
         if a.pointers is None:
             e.declare(f"declare void @llvm.masked.store.{ending}.p0({vt}, ptr, i32, <{lanes} x i1>)")

@@ -31,6 +31,7 @@ from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
 from flambeau.codegen.llvm import fold_pieces, memory, pack, pass_order, reduce, rests, running, scatter, seldom
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
+from flambeau.codegen.llvm.first_lanes import First
 from flambeau.codegen.llvm.native_text import ATTRIBUTES, FunctionParts, NativeText
 from flambeau.codegen.schedule import Schedule
 from flambeau.util.record import replace
@@ -448,6 +449,7 @@ class NestEmitter(ValueEmitter):
             child = scope.child()
             child.in_vector = True
             if size - start < lanes:
+                child.first = First(int_constant(size - start, "i64", 1))
                 marks = ", ".join(f"i1 {int(k < size - start)}" for k in range(lanes))
                 child.mask = Value(f"<{marks}>", "i1", lanes)
             self.enter(loop, int_constant(start, "i64", 1), child)

@@ -70,6 +70,7 @@ class Processor:
             has_fma=is_arm or self.has("fma"),
             adds_pairs=self.triple.startswith("x86_64"),
             adds_bytes=wide and self.has("avx512vnni"),
+            has_masks=wide and self.has("avx512bw") and self.has("avx512vl"),
             vector_registers=32 if wide or is_arm else 16,
             converted_halves=("float16",) if is_arm or self.has("f16c") else (),
         )

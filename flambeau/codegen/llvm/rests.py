@@ -9,6 +9,7 @@ from flambeau.codegen.kernel.nest import Carry
 from flambeau.codegen.llvm import memory, reduce
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant
+from flambeau.codegen.llvm.first_lanes import First
 
 
 def masked(
@@ -19,8 +20,9 @@ def masked(
     e.branch_if(e.icmp("slt", start, high), rest, after)
     e.start(rest)
     child = scope.child()
-    left = e.splat(e.binary("sub", high, start), lanes)
-    child.mask = e.icmp("slt", memory.iota(lanes), left)
+    left = e.binary("sub", high, start)
+    child.first = First(left)
+    child.mask = e.icmp("slt", memory.iota(lanes), e.splat(left, lanes))
     iteration(child)
     end = e.block
     e.branch(after)

@@ -154,7 +154,8 @@ class _Lanes:
     def _at(self, lane: Value) -> Scope:
         """The scope of one lane, where all values are scalars."""
         e, child, axis = self.e, self.scope.child(), self.emitting.schedule.vector_axis
-        child.in_vector, child.mask, child.offsets, child.spread, child.carries = False, None, {}, frozenset(), {}
+        child.in_vector, child.mask, child.first, child.carries = False, None, None, {}
+        child.offsets, child.spread = {}, frozenset()
         for name, slot in self.slots.items():
             element = self.scope.values[name].type
             value = e.read(e.offset(slot, lane, _kept(element)), _kept(element))

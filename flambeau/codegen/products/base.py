@@ -11,6 +11,7 @@ from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.definitions import Scope
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
+from flambeau.codegen.llvm.first_lanes import First
 from flambeau.codegen.llvm.memory import iota
 from flambeau.codegen.llvm.nest import NestEmitter
 from flambeau.codegen.products.tiling import Tiling
@@ -169,6 +170,8 @@ class ProductEmitter(NestEmitter):
         child = self._moved(scope, self.product.column, number * self.lanes)
         child.in_vector = True
         child.mask = self.mask_of(columns)
+        if child.mask is not None:
+            child.first = First(word(columns)) if isinstance(columns, int) else First(columns, may_be_all=True)
         self.body(self._steady, child)
         return child
 
