@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_inexact, one_dim
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.ranks import self_rank
+from flambeau.ops.fourier_blocks import Mode, Name, along
 from flambeau.schema.dtype import Category, DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.types import TensorType
@@ -17,7 +18,6 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 64.0, float64: 64.0}
 Ints = Sequence[int]
-Mode = Literal["backward", "ortho", "forward"]
 _OPPOSITE: Final[dict[str | None, Mode]] = {
     None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward",
 }  # fmt: skip
@@ -67,11 +67,11 @@ def ifft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | No
     return _along("ifft", self, n, dim, norm)
 
 
-def _along(name: str, self: Array, n: int | None, dim: int, norm: str | None) -> Array:
+def _along(name: Name, self: Array, n: int | None, dim: int, norm: str | None) -> Array:
     array, axis, mode = transformable(self), _axis(self, dim), _mode(norm)
     count = _points(array.shape[axis] if n is None else n)
     with np.errstate(all="ignore"):
-        return contiguous(getattr(np.fft, name)(array, count, axis, mode))
+        return along(name, array, count, axis, mode)
 
 
 def rfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
@@ -85,7 +85,7 @@ def irfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | N
     array, axis, mode = transformable(self), _axis(self, dim), _mode(norm)
     count = _points(2 * (array.shape[axis] - 1) if n is None else n)
     with np.errstate(all="ignore"):
-        return contiguous(np.fft.irfft(array, count, axis, mode))
+        return along("irfft", array, count, axis, mode)
 
 
 def hfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
@@ -144,9 +144,9 @@ def _need_one(name: str, axes: list[int]) -> None:
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-def _all_along(name: str, array: Array, axes: Ints, sizes: Ints, mode: Mode) -> Array:
+def _all_along(name: Name, array: Array, axes: Ints, sizes: Ints, mode: Mode) -> Array:
     for axis, size in zip(axes, sizes, strict=True):
-        array = getattr(np.fft, name)(array, size, axis, mode)
+        array = along(name, array, size, axis, mode)
     return array
 
 
@@ -164,7 +164,7 @@ def ifftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, no
     return _transformed("ifft", self, s, dim, norm)
 
 
-def _transformed(name: str, self: Array, s: Ints | None, dim: Ints | None, norm: str | None) -> Array:
+def _transformed(name: Name, self: Array, s: Ints | None, dim: Ints | None, norm: str | None) -> Array:
     array, mode = _complex(transformable(self)), _mode(norm)
     axes, sizes = _dims_and_sizes(array, s, dim)
     with np.errstate(all="ignore"):
@@ -182,7 +182,7 @@ def _real_transformed(name: str, self: Array, s: Ints | None, dim: Ints | None, 
     axes, sizes = _dims_and_sizes(array, s, dim)
     _need_one(name, axes)
     with np.errstate(all="ignore"):
-        half = np.fft.rfft(array, sizes[-1], axes[-1], mode)
+        half = along("rfft", array, sizes[-1], axes[-1], mode)
         return contiguous(_all_along("fft", half, axes[:-1], sizes[:-1], mode))
 
 
@@ -191,12 +191,12 @@ def irfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, n
     return _to_real("irfftn", "ifft", transformable(self), s, dim, _mode(norm))
 
 
-def _to_real(name: str, each: str, array: Array, s: Ints | None, dim: Ints | None, mode: Mode) -> Array:
+def _to_real(name: str, each: Name, array: Array, s: Ints | None, dim: Ints | None, mode: Mode) -> Array:
     axes, sizes = _dims_and_sizes(array, s, dim, last=0)
     _need_one(name, axes)
     with np.errstate(all="ignore"):
         result = _all_along(each, _complex(array), axes[:-1], sizes[:-1], mode)
-        return contiguous(np.fft.irfft(result, sizes[-1], axes[-1], mode))
+        return along("irfft", result, sizes[-1], axes[-1], mode)
 
 
 def hfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Array:

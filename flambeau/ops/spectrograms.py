@@ -7,7 +7,8 @@ from typing import Any, Final
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_inexact
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.ranks import of_rank
-from flambeau.ops.fourier import Mode, transformable
+from flambeau.ops.fourier import transformable
+from flambeau.ops.fourier_blocks import Mode, Name, along
 from flambeau.ops.padding import pad_kernel
 from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -77,12 +78,13 @@ def stft_kernel(
     if align_to_window:
         signals = np.pad(signals, ((0, 0), ((n_fft - length) // 2,) * 2))
     frames = np.lib.stride_tricks.sliding_window_view(signals, n_fft, axis=1)[:, ::hop]
-    if window is not None or length < n_fft:
-        frames = frames * _full_window(window, length, n_fft, signals.real.dtype)
+    is_weighed = window is not None or length < n_fft
+    full = _full_window(window, length, n_fft, signals.real.dtype) if is_weighed else None
     is_half = not is_complex if onesided is None else onesided
     if is_half and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    spectra = _spectra(frames, is_half, "ortho" if normalized else None)
+    mode: Mode = "ortho" if normalized else "backward"
+    spectra = along("rfft" if is_half else "fft", frames, n_fft, 2, mode, full)
     spectra = spectra.astype(_complex_dtype(signals, spectra), copy=False)
     result = spectra.swapaxes(1, 2) if self.ndim == 2 else spectra[0].T
     return np.stack([result.real, result.imag], axis=-1) if return_complex is False else result
@@ -99,12 +101,6 @@ def _centred(signals: Array, n_fft: int, pad_mode: str, align_to_window: bool | 
 def _complex_dtype(signals: Array, spectra: Array) -> np.dtype[Any]:
     """As wide as real signals are; complex ones keep the dtype that their transform has."""
     return spectra.dtype if signals.dtype.kind == "c" else dtype_of(signals).to_complex().numpy
-
-
-def _spectra(frames: Array, is_half: bool, norm: Mode | None) -> Array:
-    """The transform of each row; of real rows only the half that tells them."""
-    transform = np.fft.rfft if is_half else np.fft.fft
-    return np.ascontiguousarray(transform(frames, norm=norm))
 
 
 def istft_kernel(
@@ -140,7 +136,8 @@ def istft_kernel(
     with np.errstate(all="ignore"):
         full = _full_window(window, win, n_fft, self.real.dtype)
         half = columns[..., : n_fft // 2 + 1]
-        pieces: Array = np.fft.ifft(columns, norm=norm) if return_complex else np.fft.irfft(half, n_fft, norm=norm)
+        inverse: tuple[Name, Array] = ("ifft", columns) if return_complex else ("irfft", half)
+        pieces = along(*inverse, n_fft, 2, norm)
         pieces = pieces * full
         signal, weight = _overlapped(pieces, full, hop)
         trimmed = _cut(signal, weight, n_fft, center, length)

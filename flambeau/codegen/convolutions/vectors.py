@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from flambeau.codegen.llvm import first_lanes
 from flambeau.codegen.llvm.abi import NO_MEMORY
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import Operand, word
@@ -104,9 +105,12 @@ class VectorFunction(FunctionBuilder):
         return self.define(f"call {vt} @llvm.masked.load.{ending}.p0(ptr {address}, {how})", t, lanes)
 
     def put_vector(self, value: Value, address: Value, mask: Value | None = None) -> None:
-        """Write a vector, or the part of it that a mask has."""
+        """Write a vector, or the first lanes of it, which a mask has."""
         if mask is None:
             self.write(value, address, align=self.floats.itemsize)
+            return
+        if not self.floats.target.has_masks:
+            first_lanes.store(self, value, address, self.floats.itemsize, first_lanes.of_mask(self, mask))
             return
         lanes = self.floats.lanes
         ending = suffix(self.floats.type, lanes)
@@ -126,7 +130,7 @@ class VectorFunction(FunctionBuilder):
     def fold(
         self, count: Value, state: Sequence[Value], body: Callable[[Value, Sequence[Value]], Sequence[Value]]
     ) -> list[Value]:
-        """A state of vectors after `body(k, state)` for k = 0 .. count - 1; it is one block."""
+        """A state of vectors after `body(k, state)` for k = 0 .. count - 1."""
         before, head, step, after = self.block, self.label("head"), self.label("step"), self.label("folded")
         self.start(head)
         registers = [Value(self.name("s"), v.type, v.lanes) for v in (word(0), *state)]
@@ -134,8 +138,8 @@ class VectorFunction(FunctionBuilder):
         self.branch_if(self.compare("slt", registers[0], count), step, after)
         self.start(step)
         new = [self.op("add", registers[0], 1), *body(registers[0], registers[1:])]
-        phis = zip(registers, (word(0), *state), new, strict=True)
-        self.lines[line:line] = [f"  {r} = phi {r.full_type} [{a}, %{before}], [{b}, %{step}]" for r, a, b in phis]
+        phis, latch = zip(registers, (word(0), *state), new, strict=True), self.block
+        self.lines[line:line] = [f"  {r} = phi {r.full_type} [{a}, %{before}], [{b}, %{latch}]" for r, a, b in phis]
         self.branch(head)
         self.start(after)
         return registers[1:]

@@ -67,6 +67,14 @@ def store(e: Emitter, value: Value, address: Value, itemsize: int, first: First)
         e.start(end)
 
 
+def of_mask(e: Emitter, mask: Value) -> First:
+    """How many lanes a mask has, which has the first ones."""
+    kind = f"i{mask.lanes}"
+    bits = e.define(f"bitcast {mask.full_type} {mask} to {kind}", kind, 1)
+    count = e.intrinsic("ctpop", bits)
+    return First(e.convert("zext", count, "i64") if mask.lanes < BITS["i64"] else count, may_be_all=True)
+
+
 def _stored_if_there(
     e: Emitter, value: Value, low: Value, address: Value, itemsize: int, count: Value
 ) -> tuple[Value, Value]:

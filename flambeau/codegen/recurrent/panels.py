@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.llvm import first_lanes
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import word
 from flambeau.codegen.llvm.emitter import Target, Value, float_constant
@@ -137,10 +138,13 @@ class PanelBuilder(FunctionBuilder):
         return self.define(text, self.element, self.lanes)
 
     def masked_write(self, value: Value, address: Value, mask: Value | None) -> None:
-        """Write the lanes of a mask, or with None all."""
+        """Write the lanes of a mask, which are the first ones, or with None all."""
         size = value.bits // 8
         if mask is None:
             self.write(value, address, align=size)
+            return
+        if not self.target.has_masks:
+            first_lanes.store(self, value, address, size, first_lanes.of_mask(self, mask))
             return
         kind = value.full_type
         name = f"llvm.masked.store.{suffix(value.type, value.lanes)}.p0"

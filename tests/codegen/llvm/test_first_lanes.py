@@ -37,7 +37,8 @@ def copier(dtype: str, lanes: int, first: First) -> Callable[..., None]:
     body = "\n".join(["entry:", *e.entry, *e.lines, "  ret void\n}"])
     head = "define void @copy(ptr %from, ptr %to, ptr %seen, i64 %n) #0 {\n"
     code = engine().link("\n".join(e.declarations) + "\n" + head + body + ATTRIBUTES, ("copy",), {})
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code.addresses["copy"])
+    prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    call = prototype(code.addresses["copy"])
 
     def run(source: np.ndarray, target: np.ndarray, seen: np.ndarray, count: int) -> None:
         assert code
