@@ -1,7 +1,8 @@
-"""NumPy's Fourier transforms, some lines at a time: what lies between is no larger than a cache keeps.
+"""NumPy's Fourier transforms, some lines at a time: what lies between is in memory that a thread keeps.
 
-Without a factor NumPy transforms single precision in double precision. It converts whole arrays for that, or piece by piece in its buffers,
-and asks the system for memory again with each call, which takes several times as long as the transform.
+Without a factor NumPy transforms single precision in double precision. It converts whole arrays for that, or piece by
+piece in its buffers, and asks the system for memory again with each call, which takes several times as long as the
+transform.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from flambeau.tensor.array_library import np
 
 Name = Literal["fft", "ifft", "rfft", "irfft"]
 Mode = Literal["backward", "ortho", "forward"]
-POINTS: Final = 8192
-"""Points of a block: as complex numbers of double precision they take a quarter of a common second cache."""
+POINTS: Final = 1 << 16
+"""Points of a block: with fewer, calls cost more than they save. Arrays of fewer are transformed as they are."""
 LARGEST: Final = 16
 """Bytes of a number."""
 _PLAIN: Final[dict[Name, Mode]] = {"fft": "backward", "rfft": "backward", "ifft": "forward", "irfft": "forward"}
@@ -27,8 +28,8 @@ _PLAIN: Final[dict[Name, Mode]] = {"fft": "backward", "rfft": "backward", "ifft"
 
 
 def along(name: Name, array: Array, count: int, axis: int, mode: Mode, window: Array | None = None) -> Array:
-    """The transform along an axis, cut or filled up to `count` points, in the precision of the array and of the bits that
-    NumPy gives; row-major. `window` is multiplied with each line before.
+    """The transform along an axis, cut or filled up to `count` points: in the precision of the array, row-major, and
+    to the bit what NumPy gives. `window` is multiplied with each line before.
 
     >>> import numpy
     >>> along("rfft", numpy.array([[1.0, 2.0, 4.0, 7.0]]), 4, 1, "backward")
