@@ -48,6 +48,11 @@ def _full_window(window: Array | None, win_length: int, n_fft: int, dtype: np.dt
     return np.pad(short, (left, n_fft - win_length - left))
 
 
+def _weights(window: Array | None, win_length: int, n_fft: int, dtype: np.dtype[Any]) -> Array | None:
+    """What each frame is multiplied with; None for ones."""
+    return None if window is None and win_length == n_fft else _full_window(window, win_length, n_fft, dtype)
+
+
 def stft_kernel(
     self: Array,
     n_fft: int,
@@ -78,13 +83,12 @@ def stft_kernel(
     if align_to_window:
         signals = np.pad(signals, ((0, 0), ((n_fft - length) // 2,) * 2))
     frames = np.lib.stride_tricks.sliding_window_view(signals, n_fft, axis=1)[:, ::hop]
-    is_weighed = window is not None or length < n_fft
-    full = _full_window(window, length, n_fft, signals.real.dtype) if is_weighed else None
     is_half = not is_complex if onesided is None else onesided
     if is_half and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     mode: Mode = "ortho" if normalized else "backward"
-    spectra = along("rfft" if is_half else "fft", frames, n_fft, 2, mode, full)
+    weights = _weights(window, length, n_fft, signals.real.dtype)
+    spectra = along("rfft" if is_half else "fft", frames, n_fft, 2, mode, weights)
     spectra = spectra.astype(_complex_dtype(signals, spectra), copy=False)
     result = spectra.swapaxes(1, 2) if self.ndim == 2 else spectra[0].T
     return np.stack([result.real, result.imag], axis=-1) if return_complex is False else result

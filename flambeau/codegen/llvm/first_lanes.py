@@ -1,7 +1,8 @@
 """The first lanes of a vector in memory, by halves: 13 of 16 lanes are 8, 4 and 1.
 
-Where a processor has no masks of its own (what is before AVX-512, and ARM), LLVM goes from lane to lane. AVX2 has masked
-stores of 32 and 64 bits, which take as long as a dozen others on many processors, and what they wrote is read back late.
+Where a processor has no masks of its own (what is before AVX-512, and ARM), LLVM goes from lane to lane. AVX2 has
+masked stores of 32 and 64 bits, which take as long as a dozen others on many processors, and what they
+wrote is read back late.
 """
 
 from __future__ import annotations
