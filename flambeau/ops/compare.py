@@ -268,5 +268,6 @@ unary(
     scalar=_nan_to_num_parts,
     lift=False,
     reference=lambda x, nan=0.0, posinf=None, neginf=None: np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf),
+    traits=Traits(depends_on_precision=True),
     doc="nan replaced by `nan` (0), the infinities by `posinf` and `neginf` (the largest and smallest finite number).",
 )

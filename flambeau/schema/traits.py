@@ -124,6 +124,10 @@ class Traits:
     """Whether calls with a number in the place of a tensor are, to who looks on, of the overload that takes tensors:
     `add.Tensor(x, 1)`, as in PyTorch, whose Python has no other.
     """
+    depends_on_precision: bool = False
+    """Whether it gives what only the dtype itself knows, the next number or the largest: halves are not computed in
+    float32.
+    """
     out_apart: bool = False
     """Whether `out` may share no memory with operands, not even all of it: they are read while it is written."""
     out_dtype: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.codegen.kernel.dtypes import PARTS
+from flambeau.codegen.kernel.dtypes import HALVES, PARTS
 from flambeau.codegen.lower.complex_values import each, is_complex
 from flambeau.codegen.lower.folds import count, dims_over, reduce
 from flambeau.codegen.lower.gather import GATHERS
@@ -23,6 +23,8 @@ from flambeau.schema.opdef import OpDef
 def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: DType) -> Expr:
     """Operands cast to the dtype computed in, the scalar meaning, the result cast."""
     assert definition.scalar is not None
+    if compute.name in HALVES and definition.traits.depends_on_precision:
+        raise LoweringError(f"{definition.name} of {compute.name}")
     converted: list[Any] = []
     for argument in definition.schema.arguments:
         argument_value = arguments[argument.name]

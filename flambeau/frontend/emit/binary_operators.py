@@ -12,6 +12,7 @@ from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, u
 from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_number
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy import element_arithmetic as elements
+from flambeau.frontend.emit.numpy.array_products import product
 from flambeau.frontend.emit.numpy.array_promotion import is_array
 from flambeau.frontend.emit.numpy.dtype_values import dtype_text
 from flambeau.frontend.emit.numpy.remainders import with_sign_of
@@ -132,8 +133,7 @@ def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Valu
     if op == "@":
         if not (is_array(left) and is_array(right)):
             return None
-        operands = arrays.promoted(e, where, [left, right])
-        return arrays.as_number(e, call_operator(e, where, "aten::matmul", operands))
+        return arrays.as_number(e, product(e, where, "matmul", [left, right]))
     dtype = arrays.operands_of(where, arrays.BINARY[op], left, right)
     if dtype is None:
         return None

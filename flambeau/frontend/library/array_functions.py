@@ -11,7 +11,9 @@ from flambeau.frontend.library.static import Static
 
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     """The elements of one array, and behind them those of another, or a number; along an axis, if one is said."""
-    if axis is not None:
+    if isinstance(values, list):
+        return append(arr, np.asarray(values), axis)
+    elif axis is not None:
         lines = np.concatenate((np.moveaxis(arr, axis, 0), np.moveaxis(values, axis, 0)))
         return np.moveaxis(lines, 0, axis)
     elif isinstance(values, np.ndarray):
@@ -46,6 +48,11 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     kept = np.ones(len(lines), dtype=np.bool_)
     if isinstance(obj, int):
         kept[place_of(obj, len(lines), len(lines), 0 if axis is None else axis)] = False
+    elif isinstance(obj, np.ndarray) and obj.dtype == np.bool_:
+        if len(obj) != len(lines):
+            raise ValueError(f"boolean array argument obj to delete must be one dimensional and match the axis length "
+                             f"of {len(lines)}")
+        kept = ~obj
     else:
         for one in obj:
             kept[place_of(int(one), len(lines), len(lines), 0 if axis is None else axis)] = False
@@ -110,8 +117,37 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 def sinc(x: Any) -> Any:
     """sin(pi x) / (pi x), 1 at 0."""
-    y = np.pi * np.where(x == 0, 1.0e-20, x)
-    return np.sin(y) / y
+    y = x * np.pi
+    return np.where(y == 0, 1, np.sin(y) / y).astype(y.dtype)
+
+
+def whole_reciprocal(x: Any) -> Any:
+    """1 over whole numbers, rounded towards 0. Raises ZeroDivisionError for 0."""
+    return np.where(x < 0, -(1 // np.abs(x)), 1 // x).astype(x.dtype)
+
+
+def bitwise_count(x: Any) -> Any:
+    """How many bits of each absolute value are 1: in each pair of bits, then in four, in a byte, and in all of them."""
+    y = (x & x).astype(np.int64)  # floats have no `&`
+    if x.dtype != np.uint64:
+        y = np.abs(y)
+    y = y - ((y >> 1) & 0x5555555555555555)
+    y = (y & 0x3333333333333333) + ((y >> 2) & 0x3333333333333333)
+    y = (y + (y >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return ((y * 0x0101010101010101) >> 56).astype(np.uint8)
+
+
+def spacing(x: Any) -> Any:
+    """How far the next number of the dtype is, away from 0."""
+    y = np.copysign(x, x)
+    return np.nextafter(y, np.copysign(np.inf, y).astype(y.dtype)) - y
+
+
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """The array, if it is real. Raises TypeError for complex numbers, of which only their values tell what is given."""
+    if np.iscomplexobj(a):
+        raise TypeError("np.real_if_close of complex numbers gives real ones or complex ones: write x.real, or x")
+    return a
 
 
 def heaviside(x1: Any, x2: Any) -> Any:

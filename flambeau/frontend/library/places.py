@@ -127,12 +127,16 @@ def cbrt(x: Any) -> Any:
 
 
 def isneginf(x: Any) -> Any:
-    """Which elements are minus infinity."""
+    """Which elements are minus infinity. Raises TypeError for complex numbers."""
+    if np.iscomplexobj(x):
+        raise TypeError("This operation is not supported for complex values because it would be ambiguous.")
     return np.isinf(x) & (x < 0)
 
 
 def isposinf(x: Any) -> Any:
-    """Which elements are infinity."""
+    """Which elements are infinity. Raises TypeError for complex numbers."""
+    if np.iscomplexobj(x):
+        raise TypeError("This operation is not supported for complex values because it would be ambiguous.")
     return np.isinf(x) & (x > 0)
 
 

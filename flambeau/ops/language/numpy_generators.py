@@ -21,7 +21,7 @@ import numpy as np
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.numpy_random import COUNTS as COUNTS_OF_TWISTER
 from flambeau.ops.language.numpy_random import FLOATS as FLOATS_OF_TWISTER
-from flambeau.ops.language.numpy_random import of_size
+from flambeau.ops.language.numpy_random import arguments_of, of_size
 from flambeau.schema.dtype import float64, int64
 from flambeau.schema.opdef import Effect
 from flambeau.tensor.tensor import Tensor, wrap
@@ -76,9 +76,7 @@ def _generator_of(words: Tensor) -> Any:
 def _draw(words: Tensor, name: str, parameters: Sequence[float], size: Sequence[int] | None = None) -> Any:
     if name not in FLOATS and name not in COUNTS:  # code of archives may say anything
         raise ValueError(f"generators of NumPy have no distribution {name!r}")
-    names = FLOATS.get(name) or COUNTS.get(name, ())
-    arguments = [int(p) if own == "n" else p for own, p in zip(names, parameters, strict=True)]
-    return getattr(_generator_of(words), name)(*arguments, size=None if size is None else tuple(size))
+    return getattr(_generator_of(words), name)(*arguments_of(name, parameters), size=None if size is None else tuple(size))
 
 
 def _draw_one(name: str, words: Tensor, *parameters: float) -> float:

@@ -25,22 +25,31 @@ FLOATS: Final[dict[str, tuple[str, ...]]] = {
     "lognormal": ("mean=0", "sigma=1"), "laplace": ("loc=0", "scale=1"), "logistic": ("loc=0", "scale=1"),
     "gumbel": ("loc=0", "scale=1"), "triangular": ("left", "mode", "right"), "weibull": ("a",), "pareto": ("a",),
     "power": ("a",), "rayleigh": ("scale=1",), "standard_t": ("df",), "vonmises": ("mu", "kappa"),
-    "wald": ("mean", "scale"), "f": ("dfnum", "dfden"),
+    "wald": ("mean", "scale"), "f": ("dfnum", "dfden"), "noncentral_chisquare": ("df", "nonc"),
+    "noncentral_f": ("dfnum", "dfden", "nonc"),
 }  # fmt: skip
 """Functions that draw floats, with their parameters but `size`."""
 COUNTS: Final[dict[str, tuple[str, ...]]] = {
     "poisson": ("lam=1",), "binomial": ("n", "p"), "geometric": ("p",), "negative_binomial": ("n", "p"),
-    "zipf": ("a",), "logseries": ("p",),
+    "zipf": ("a",), "logseries": ("p",), "hypergeometric": ("ngood", "nbad", "nsample"),
 }  # fmt: skip
 """The functions that draw ints, with their parameters."""
+
+
+_WHOLE: Final = frozenset({("binomial", "n"), *(("hypergeometric", own) for own in COUNTS["hypergeometric"])})
+"""Parameters that are ints."""
+
+
+def arguments_of(name: str, parameters: Sequence[float]) -> list[float]:
+    """What NumPy's function is called with, but for the size."""
+    names = FLOATS.get(name) or COUNTS.get(name, ())
+    return [int(p) if (name, own) in _WHOLE else p for own, p in zip(names, parameters, strict=True)]
 
 
 def _draw(name: str, parameters: Sequence[float], size: Sequence[int] | None = None) -> Any:
     if name not in FLOATS and name not in COUNTS:  # code of archives may say anything
         raise ValueError(f"np.random has no distribution {name!r}")
-    names = FLOATS.get(name) or COUNTS.get(name, ())
-    arguments = [int(p) if own == "n" else p for own, p in zip(names, parameters, strict=True)]
-    return getattr(np.random, name)(*arguments, size=None if size is None else tuple(size))
+    return getattr(np.random, name)(*arguments_of(name, parameters), size=None if size is None else tuple(size))
 
 
 def _draw_one(name: str, *parameters: float) -> float:

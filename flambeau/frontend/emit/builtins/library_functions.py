@@ -24,6 +24,7 @@ from flambeau.frontend.emit.values.literal_value import LiteralValue, literal_of
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Sugared
 from flambeau.frontend.library import (
+    array_api,
     array_functions,
     bisection,
     bits,
@@ -60,7 +61,10 @@ _PAIRS: Final = (
     )),
     (itertools.chain, iterators, ("from_iterable",)),
 )
-_OF_MATRICES: Final = ("lstsq",)
+_OF_MATRICES: Final = (
+    (places, ("lstsq",)),
+    (array_api, ("diagonal", "trace", "outer", "cross", "matrix_transpose", "tensorsolve")),
+)
 """Functions of `np.linalg`."""
 _OF_ARRAYS: Final = (
     (order_statistics, ("median", "quantile", "percentile", "unique", "unique_counts", "partition", "argpartition")),
@@ -69,7 +73,7 @@ _OF_ARRAYS: Final = (
         "append", "insert", "delete", "isin", "array_equal", "allclose", "digitize", "sinc", "heaviside", "polyval",
         "union1d", "intersect1d", "setdiff1d", "average", "fill_diagonal", "copyto",
         "atleast_1d", "atleast_2d", "atleast_3d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask",
-        "trim_zeros", "modf", "diagflat", "block",
+        "trim_zeros", "modf", "diagflat", "block", "bitwise_count", "spacing", "real_if_close",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
         "nanargmax", "nanargmin", "nancumprod", "nanquantile", "nanpercentile")),
@@ -83,6 +87,9 @@ _OF_ARRAYS: Final = (
         "choose",
     )),
     (signals, ("unwrap",)),
+    (array_api, (
+        "astype", "matrix_transpose", "unstack", "vecdot", "matvec", "vecmat", "cumulative_sum", "cumulative_prod",
+    )),
     (bits, ("packbits", "unpackbits")),
 )  # fmt: skip
 _OF_NUMBERS: Final = (
@@ -99,14 +106,19 @@ LIBRARY: Final[dict[Any, types.FunctionType]] = {
 """What stands for each function of Python's library."""
 ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
     getattr(np, name): getattr(ours, name) for ours, names in _OF_ARRAYS for name in names if hasattr(np, name)
-} | {getattr(np.linalg, name): getattr(places, name) for name in _OF_MATRICES}
+} | {
+    getattr(np.linalg, name): getattr(ours, name)
+    for ours, names in _OF_MATRICES
+    for name in names
+    if hasattr(np.linalg, name)
+}
 """What stands for functions of NumPy, where they are given arrays."""
 ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _OF_NUMBERS for name in names
 }
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
-    array_functions, heaps, bisection, bits, complex_order, distinct_lines, extremes, iterators, numbers,
+    array_api, array_functions, heaps, bisection, bits, complex_order, distinct_lines, extremes, iterators, numbers,
     order_statistics, paddings, parts, places, polynomials, ranges, samples, signals, ufunc_loops, vectorized,
     without_nans,
 )  # fmt: skip

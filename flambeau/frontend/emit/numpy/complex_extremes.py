@@ -13,10 +13,12 @@ from flambeau.frontend.emit.numpy.complex_order import is_complex
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given
 from flambeau.frontend.library import complex_order
 from flambeau.ir.graph import Value
+from flambeau.schema.types import TupleType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 KEYWORD: Final = "{name} of complex numbers has no keyword '{keyword}' here: take it of x.real, or of np.abs(x)"
+AXES: Final = "{name} of complex numbers takes one axis here: reshape, or move the axes, so that they are one"
 _SAME: Final = ("amax", "amin", "argmax", "argmin", "sort", "argsort", "maximum", "minimum")
 FUNCTIONS: Final = {name: getattr(complex_order, name) for name in _SAME} | {
     "max": complex_order.amax, "min": complex_order.amin,
@@ -37,6 +39,9 @@ def complex_extreme(
     refused = next((k for k in keywords if k.name not in _PASSED and k.name != "kind"), None)
     if refused is not None:
         raise CompileError(KEYWORD.format(name=name, keyword=refused.name), where)
+    axis = next((k.value for k in keywords if k.name == "axis"), args[1].value if len(args) > 1 else None)
+    if name not in _TWO and axis is not None and isinstance(axis.static_type, TupleType):
+        raise CompileError(AXES.format(name=name), where)
     function: Any = e.wrap(FUNCTIONS[name], where)
     passed = [k for k in keywords if k.name in _PASSED]
     return FormValue(function.kind, function.call_tree).call(e, where, args, passed).as_value(e, where)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array
@@ -16,16 +18,23 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Given
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import ArrayType, array_of
-from flambeau.schema.dtype import DType, bool_, by_code, uint8, uint64
+from flambeau.schema.dtype import DType, bool_, by_code, from_numpy_dtype, uint8, uint64
 from flambeau.schema.types import INT, FloatType, is_number
 from flambeau.util.errors import CompileError
 
 DTYPE: Final = "{name} takes a dtype that is written out, as in dtype=np.float64, so that the result's is known"
 MEANS: Final = "a mean in whole numbers is rounded towards 0: np.trunc(x.mean()) says so"
+SPREADS: Final = "{name} takes a dtype of floats here, and of complex numbers one of these"
+SPREAD_PARTS: Final = (
+    "{name} of complex numbers takes no where=, mean= or axis=() here: add those of x.real and of x.imag (their squares "
+    "for std)"
+)
 INITIAL: Final = "{name} takes a number as initial="
 MASK: Final = "{name} takes an array of bools as where=, with no more dimensions than the array has"
 NEEDS_INITIAL: Final = "{name} with where= needs initial=: what it gives where nothing is left"
 _NEUTRAL: Final[dict[str, Any]] = {"sum": 0, "mean": 0, "prod": 1, "any": False, "all": True}
+_OF_BOOLS: Final = {"sum": "any", "prod": "all"}
+"""What sums and products in bools are."""
 _ONE_BY_ONE: Final = ("prod", "any", "all")
 """Operators that take one axis."""
 
@@ -37,6 +46,8 @@ def fold(name: str, whole: str = "", *, floats: bool = False) -> Method:
         axes, dtype, initial, mask = c.axes(), named_dtype(c), _initial(c), _mask(c)
         dtype = unsigned_sum(c) if dtype is None and name in ("sum", "prod") else dtype
         _check_dtype(c, name, dtype)
+        if dtype is bool_ and name in _OF_BOOLS:
+            return fold(_OF_BOOLS[name])(c)
         array = _folded_array(c, name, dtype, floats=floats)
         array = array if mask is None else _left(c, name, array, mask, initial)
         if initial is not None and name not in _NEUTRAL:
@@ -84,11 +95,23 @@ def _folded(c: Call, name: str, whole: str, array: Value, axes: list[int] | None
     if axes is None and "keepdims" not in c.arguments:
         return _typed(c.op(whole or name, array, **options), dtype)
     axes = list(range(rank)) if axes is None else axes
+    if not axes and rank:  # to the operators no axes are all
+        return _unfolded(c, name, array, dtype)
     if name not in _ONE_BY_ONE:
         return _typed(c.op(name, array, axes, keep, **options), dtype)
     for axis in sorted((a % rank if rank else a for a in axes), reverse=True):  # without dimensions, 0 and -1 are some
         array = _typed(c.op(name, array, axis, keep, **options), dtype)
     return array
+
+
+def _unfolded(c: Call, name: str, array: Value, dtype: DType | None) -> Value:
+    """Each element by itself, in the dtype of its fold."""
+    own, _ = dtype_and_rank(array, c.where)
+    if name in ("any", "all"):
+        dtype = bool_
+    elif dtype is None and name in ("sum", "prod"):
+        dtype = from_numpy_dtype(getattr(np, name)(np.ones(1, own.numpy)).dtype)
+    return c.op("clone", array) if dtype in (None, own) else arrays.converted(c.e, array, dtype or own)
 
 
 def _typed(result: Value, dtype: DType | None) -> Value:
@@ -154,16 +177,60 @@ def _with_place(c: Call, array: Value, axes: list[int] | None, initial: Value) -
 
 
 def spread(name: str) -> Method:
-    """`x.std(axis=None, ddof=0, keepdims=False)`."""
+    """`x.std(axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=None, correction=0)`."""
 
     def emit(c: Call) -> Value:
         _, rank = dtype_and_rank(c.array, c.where)
         axes = c.axes()
-        ddof = c.arguments.get("ddof", c.value(0))
+        ddof = c.given("correction") or c.arguments.get("ddof", c.value(0))
         keep = c.arguments.get("keepdims", c.value(False))
-        return c.op(name, c.floats(), list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
+        if c.given("where") is not None or c.given("mean") is not None or (axes == [] and rank):
+            return _spread_of(c, name, ddof)
+        array = c.floats()
+        dtype = named_dtype(c)
+        if dtype is not None:
+            array = arrays.converted(c.e, array, _inexact(c, dtype))
+            if dtype_and_rank(c.array, c.where)[0].is_complex and not dtype.is_complex:
+                raise CompileError(SPREADS.format(name=c.name), c.where)
+        return c.op(name, array, list(range(rank)) if axes is None else axes, correction=ddof, keepdim=keep)
 
     return emit
+
+
+def _inexact(c: Call, dtype: DType) -> DType:
+    """The dtype that is computed in. Raises CompileError for whole numbers."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise CompileError(SPREADS.format(name=c.name), c.where)
+    return dtype
+
+
+def _spread_of(c: Call, name: str, ddof: Value) -> Value:
+    """The spread of the elements where a mask holds, around a mean that may be given.
+
+    Raises CompileError for complex numbers, whose parts say it.
+    """
+    array, dtype = c.floats(), named_dtype(c)
+    if dtype_and_rank(array, c.where)[0].is_complex:
+        raise CompileError(SPREAD_PARTS.format(name=c.name), c.where)
+    if dtype is not None:
+        array = arrays.converted(c.e, array, _inexact(c, dtype))
+    own, _ = dtype_and_rank(array, c.where)
+    folds = {key: value for key, value in c.arguments.items() if key in ("axis", "where")}
+    keeps = {**folds, "keepdims": c.value(True)}
+
+    def folded(fold_name: str, value: Value, arguments: dict[str, Value]) -> Value:
+        return fold(fold_name)(Call(c.e, c.where, fold_name, value, arguments))
+
+    mean = c.given("mean")
+    ones = c.op("ones_like", array)
+    if mean is None:
+        mean = c.op("div", folded("sum", array, keeps), folded("sum", ones, keeps))
+    apart = c.op("sub", array, mean)
+    last = {**folds, **({"keepdims": c.arguments["keepdims"]} if "keepdims" in c.arguments else {})}
+    total, count = folded("sum", c.op("mul", apart, apart), last), folded("sum", ones, last)
+    least = c.op("clamp", c.op("sub", count, ddof), 0)
+    variance = arrays.converted(c.e, c.op("div", total, least), own)
+    return c.op("sqrt", variance) if name == "std" else variance
 
 
 def unsigned_sum(c: Call) -> DType | None:

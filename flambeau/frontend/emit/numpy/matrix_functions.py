@@ -16,7 +16,7 @@ from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_arra
 from flambeau.frontend.emit.numpy.method_calls import constant_text
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, FormValue, Given
-from flambeau.frontend.library import places
+from flambeau.frontend.library import array_api, places
 from flambeau.ir.graph import Value
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.array_type import ArrayType, array_of, spectrum_of
@@ -47,10 +47,9 @@ def matrix_call(
 ) -> Value:
     """A call of `np.linalg.name`, or of `np.fft`'s. Raises CompileError for keywords that have no form."""
     if name == "matrix_power" and len(values) == 2 and not keywords and _is_whole(*values):
-        power: Any = e.wrap(places.whole_matrix_power, where)
-        return FormValue(power.kind, power.call_tree).call(e, where, [Given(v, where) for v in values], ()).as_value(
-            e, where
-        )
+        return _in_language(e, where, places.whole_matrix_power, values, ())
+    if name == "vecdot":
+        return _in_language(e, where, array_api.vecdot, values, keywords)
     operands = list(values) if name in KEEPS_INTS else _floats(e, where, values)
     if operator == "aten::linalg_solve" and len(operands) == 2:
         operands = [operands[0], _columns(e, where, *operands)]
@@ -62,6 +61,14 @@ def matrix_call(
     if name == "eigvals" and not dtype_and_rank(operands[0], where)[0].is_complex:
         result.set_type(spectrum_of(*dtype_and_rank(result, where)))
     return result
+
+
+def _in_language(
+    e: Emitter, where: SourceRange, python: Any, values: Sequence[Value], keywords: Sequence[Given]
+) -> Value:
+    function: Any = e.wrap(python, where)
+    args = [Given(v, where) for v in values]
+    return FormValue(function.kind, function.call_tree).call(e, where, args, keywords).as_value(e, where)
 
 
 def _floats(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:

@@ -13,6 +13,7 @@ import numpy as np
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.array_products import product
 from flambeau.frontend.emit.numpy.bounds import bound
 from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
@@ -26,6 +27,7 @@ from flambeau.frontend.emit.numpy.sorting import argsort, sort
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.values.literal_value import literal_of
 from flambeau.frontend.emit.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.trees.tree_views import Apply
 from flambeau.ir.graph import Value
@@ -117,6 +119,13 @@ def _transpose(c: Call) -> Value:
     return c.op("permute", c.array, c.axes("axes") or list(reversed(range(rank))))
 
 
+def _matrix_transpose(c: Call) -> Value:
+    """Each matrix with its rows as columns. Raises CompileError where there are none."""
+    if dtype_and_rank(c.array, c.where)[1] < 2:
+        raise CompileError("x.mT is of arrays of two axes or more", c.where)
+    return c.op("transpose", c.array, -2, -1)
+
+
 def _fill(c: Call) -> Value:
     dtype, _ = dtype_and_rank(c.array, c.where)
     value = filling(c.e, c.where, c.arguments["value"], dtype)
@@ -160,6 +169,11 @@ def _astype(c: Call) -> Value:
     constant = constant_int(code)
     if constant is None:
         raise CompileError("astype needs a dtype that is written out: x.astype(np.float64)", c.where)
+    copies = literal_of(c.arguments.get("copy", c.value(True)))
+    if copies is None:
+        raise CompileError("astype takes copy=True or copy=False here, written out", c.where)
+    if not copies.literal and dtype_and_rank(c.array, c.where)[0].code == constant:
+        return c.array
     result = c.op("to", c.array, code, False, True)
     result.set_type(array_of(by_code(constant), arrays.known_rank(c.array)))
     return result
@@ -187,8 +201,8 @@ def _dot(c: Call) -> Value:
         return c.op("mul", *((left, right) if ranks[0] else (right, left)))
     if ranks[1] > 2:  # each with each: `matmul` would pair the leading axes
         axes = [pack_list(c.e, [c.e.constant(axis)], INT) for axis in (-1, -2)]
-        return c.op("tensordot", left, right, *axes)
-    return c.op("matmul", left, right)
+        return product(c.e, c.where, "tensordot", [left, right], *axes)
+    return product(c.e, c.where, "matmul", [left, right])
 
 
 def _tolist(c: Call) -> Value:
@@ -232,13 +246,16 @@ def _searchsorted(c: Call) -> Value:
 
 
 def _squeeze(c: Call) -> Value:
-    axis = c.number("axis")
-    if axis is None:
+    axes = c.axes()
+    if axes is None:
         squeezed = c.op("squeeze", c.array)
         squeezed.set_type(array_of(dtype_and_rank(c.array, c.where)[0], None))
         return squeezed
-    check_size(c.e, c.where, c.array, axis, 1, SQUEEZED)
-    return c.op("select", c.array, axis, 0)
+    array, rank = c.array, dtype_and_rank(c.array, c.where)[1]
+    for axis in sorted((axis % rank if -rank <= axis < rank else axis for axis in axes), reverse=True):
+        check_size(c.e, c.where, array, axis, 1, SQUEEZED)
+        array = c.op("select", array, axis, 0)
+    return array
 
 
 def _take(c: Call, *, counts_back: bool = True) -> Value:
@@ -292,8 +309,10 @@ def _diagonal(c: Call) -> Value:
 
 
 def _trace(c: Call) -> Value:
-    lines = _diagonal(c)
-    return c.op("sum", lines) if dtype_and_rank(c.array, c.where)[1] == 2 else c.op("sum", lines, [-1])
+    lines = {"axis": c.value(-1)}
+    if c.given("dtype") is not None:
+        lines["dtype"] = c.arguments["dtype"]
+    return fold("sum")(Call(c.e, c.where, "sum", _diagonal(c), lines))
 
 
 def _compress(c: Call) -> Value:
@@ -311,13 +330,14 @@ def _conj(c: Call) -> Value:
 
 
 _SUMMED: Final = ("axis", "dtype", "keepdims", "initial", "where")
+_SPREAD: Final = ("axis", "dtype", "ddof", "keepdims", "where", "mean", "correction")
 _EXTREME: Final = ("axis", "keepdims", "initial", "where")
 METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "sum": (_SUMMED, fold("sum")), "prod": (_SUMMED, fold("prod")),
     "mean": (("axis", "dtype", "keepdims", "where"), fold("mean", floats=True)),
     "any": (("axis", "keepdims", "where"), fold("any")), "all": (("axis", "keepdims", "where"), fold("all")),
     "max": (_EXTREME, fold("amax", "max")), "min": (_EXTREME, fold("amin", "min")),
-    "std": (("axis", "ddof", "keepdims"), spread("std")), "var": (("axis", "ddof", "keepdims"), spread("var")),
+    "std": (_SPREAD, spread("std")), "var": (_SPREAD, spread("var")),
     "argmax": (("axis", "out", "keepdims"), _index_of("argmax")),
     "argmin": (("axis", "out", "keepdims"), _index_of("argmin")),
     "cumsum": (("axis", "dtype"), scan("cumsum")), "cumprod": (("axis", "dtype"), scan("cumprod")),
@@ -327,9 +347,9 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "argsort": (("axis", "kind"), argsort),
     "swapaxes": (("axis1", "axis2"), lambda c: c.op("transpose", c.array, c.arguments["axis1"], c.arguments["axis2"])),
     "fill": (("value",), _fill), "nonzero": ((), _nonzero), "repeat": (("repeats", "axis"), _repeat),
-    "round": (("decimals",), rounded), "clip": (("min", "max"), _clip), "astype": (("dtype",), _astype),
+    "round": (("decimals",), rounded), "clip": (("min", "max"), _clip), "astype": (("dtype", "copy"), _astype),
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": (("args",), _item), "squeeze": (("axis",), _squeeze),
-    "trace": (("offset", "axis1", "axis2"), _trace), "diagonal": (("offset", "axis1", "axis2"), _diagonal),
+    "trace": (("offset", "axis1", "axis2", "dtype"), _trace), "diagonal": (("offset", "axis1", "axis2"), _diagonal),
     "compress": (("condition", "axis"), _compress),
     "conj": ((), _conj), "conjugate": ((), _conj),
     "searchsorted": (("v", "side"), _searchsorted),
@@ -471,6 +491,8 @@ def array_attribute(
         return wrap(e.constant(dtype_and_rank(array, where)[1]))
     if name == "T":
         return wrap(_transpose(Call(e, where, name, array, {})))
+    if name == "mT":
+        return wrap(_matrix_transpose(Call(e, where, name, array, {})))
     if name == "dtype":
         return wrap(dtype_value(e, dtype_and_rank(array, where)[0]))
     if name in ("real", "imag"):

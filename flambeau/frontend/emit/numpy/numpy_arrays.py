@@ -14,6 +14,7 @@ from flambeau.frontend.emit.binary_operators import binary
 from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
+from flambeau.frontend.emit.numpy.array_products import product
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, is_array, promoted
 from flambeau.frontend.emit.numpy.array_shapes import SHAPES, TAKEN
 from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
@@ -25,6 +26,7 @@ from flambeau.frontend.emit.numpy.ndarray_methods import METHODS, call_method, p
 from flambeau.frontend.emit.numpy.sorting import sorted_copy
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
 from flambeau.frontend.emit.numpy.tensor_products import tensordot
+from flambeau.frontend.emit.numpy.ufunc_dtypes import check_dtypes, of_whole_numbers
 from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import literal_of
@@ -37,7 +39,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 _SPELLED: Final = {
-    "amax": "max", "amin": "min", "around": "round", "cumulative_sum": "cumsum", "conjugate": "conj", "ravel": "ravel",
+    "amax": "max", "amin": "min", "around": "round", "conjugate": "conj", "ravel": "ravel",
 }  # fmt: skip
 """Functions that are methods of another name."""
 _METHODS: Final = (
@@ -48,11 +50,13 @@ _METHODS: Final = (
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
     "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0", "flip",
     "flipud", "fliplr", "rot90", "frexp", "rollaxis", "broadcast_arrays", "isreal", "iscomplex", "isrealobj",
-    "iscomplexobj", "bitwise_count", "ldexp", "asfortranarray",
+    "iscomplexobj", "ldexp", "asfortranarray",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)} | {
     np.lib.stride_tricks.sliding_window_view: "sliding_window_view"
 }
+if hasattr(np.linalg, "tensordot"):  # a function of its own, since NumPy 2
+    ARRAY_FUNCTIONS[np.linalg.tensordot] = "tensordot"
 """Functions that arrays alone have."""
 _LIKE: Final = {"zeros_like": 0, "ones_like": 1, "empty_like": 0}
 _COMPARISONS: Final = {
@@ -68,7 +72,6 @@ CAST: Final = (
     "Cannot cast ufunc '{name}' output from dtype('{found}') to dtype('{wanted}') with casting rule 'same_kind'"
 )
 SIZES: Final = "np.{name}: the array of out= has other sizes than the result"
-RECIPROCAL: Final = "np.reciprocal of integers is 0 but for 1 and -1: write 1.0 / x for the floats, 1 // x for integers"
 NOT_ON_ARRAYS: Final = "np.{name} has no form for such arrays in programs: call it outside and pass the result in"
 
 
@@ -93,6 +96,7 @@ def _by_name(
     keywords: Sequence[Given],
 ) -> Value:  # fmt: skip
     """What a function gives by a rule of its own, as a method, or as an operator."""
+    check_dtypes(where, name, values)
     if name in _RULES:
         _check_arguments(where, name, len(args), keywords)
         return _RULES[name](FunctionCall(e, where, name, values, {k.name: k.value for k in keywords}))
@@ -172,11 +176,12 @@ def _floats(e: Emitter, value: Value, where: SourceRange) -> Value:
 
 def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, values: Sequence[Value]) -> Value:
     """A ufunc: operands in the dtype in which NumPy computes."""
+    of_whole = of_whole_numbers(e, where, function, values)
+    if of_whole is not None:
+        return of_whole
     result = arrays.dtype_of(where, function, *values)
     common = arrays.result_type(where, *values)
     target = common if result.name == "bool" or (common.is_complex and not result.is_complex) else result
-    if function is np.reciprocal and target.is_integral:
-        raise CompileError(RECIPROCAL, where)
     operands = promoted(e, where, values, target)
     if function in (np.maximum, np.minimum) and not all(map(is_array, operands)):
         array, number = operands if is_array(operands[0]) else reversed(operands)
@@ -198,9 +203,10 @@ def _full(e: Emitter, where: SourceRange, number: Value, code: int) -> Value:
 
 
 def _sign(f: FunctionCall) -> Value:
-    """Of nan, nan."""
+    """Of nan, nan; of complex numbers, the one of their direction whose absolute value is 1."""
     (array,) = f.values
-    signs = f.op("sign", array)
+    is_complex = dtype_and_rank(array, f.where)[0].is_complex
+    signs = f.op("sgn" if is_complex else "sign", array)
     is_float = dtype_and_rank(array, f.where)[0].is_floating_point
     return f.op("where", f.op("isnan", array), array, signs) if is_float else signs
 
@@ -273,7 +279,11 @@ def _count(f: FunctionCall) -> Value:
 
 
 def _range(f: FunctionCall) -> Value:
-    ends = [_folded(f, f.values[0], *names) for names in (("max", "amax"), ("min", "amin"))]
+    if dtype_and_rank(f.values[0], f.where)[0].is_complex:
+        args, keywords = [Given(v, f.where) for v in f.values], [Given(v, f.where, k) for k, v in f.named.items()]
+        ends = [array_call(f.e, f.where, name, "", args, keywords) for name in ("amax", "amin")]
+    else:
+        ends = [_folded(f, f.values[0], *names) for names in (("max", "amax"), ("min", "amin"))]
     return binary(f.e, f.where, "-", *ends)
 
 
@@ -362,16 +372,29 @@ def _argwhere(f: FunctionCall) -> Value:
 
 def _frexp(f: FunctionCall) -> Value:
     """Parts from 0.5 up to 1, and powers of 2."""
-    return pack_tuple(f.e, unpack_tuple(f.e, f.op("frexp", _floats(f.e, f.values[0], f.where))))
+    (array,) = f.values
+    dtype = arrays.dtype_of(f.where, lambda x: np.frexp(x)[0], array)
+    return pack_tuple(f.e, unpack_tuple(f.e, f.op("frexp", arrays.converted(f.e, array, dtype))))
+
+
+def _conjugate(f: FunctionCall) -> Value:
+    """A new array, of bools int8s."""
+    (array,) = f.values
+    dtype = arrays.dtype_of(f.where, np.conjugate, array)
+    return f.op("conj_physical", arrays.converted(f.e, array, dtype))
 
 
 def _angle(f: FunctionCall) -> Value:
-    """Of ints, float64s; in degrees where `deg` says so, which has to be written out."""
+    """Of real numbers 0 or pi, which -0.0 has too; in degrees where `deg` says so, which has to be written out."""
     said = f.argument("deg", 1)
     in_degrees = None if said is None else literal_of(said)
     if said is not None and in_degrees is None:
         raise CompileError("np.angle takes deg=True or deg=False here, written out", f.where)
-    angles = f.op("angle", _floats(f.e, f.values[0], f.where))
+    (array, *_) = f.values
+    if dtype_and_rank(array, f.where)[0].is_complex:
+        angles = f.op("angle", array)
+    else:
+        angles = _ufunc(f.e, f.where, np.arctan2, "aten::atan2", [f.e.constant(0), array])
     return f.op("rad2deg", angles) if in_degrees is not None and in_degrees.literal else angles
 
 
@@ -390,7 +413,7 @@ _RULES: Final[dict[str, Callable[[FunctionCall], Value]]] = {
     **SHAPES, "where": _where, "zeros_like": _like, "ones_like": _like, "empty_like": _like, "full_like": _like,
     "sort": _sort, "dot": _dot, "count_nonzero": _count, "isclose": _is_close,
     "cross": lambda f: f.op("linalg_cross", *promoted(f.e, f.where, f.values)),
-    "select": _select, "einsum": _einsum, "kron": _of_two, "inner": _of_two, "take_along_axis": _take_along,
+    "select": _select, "einsum": _einsum, "kron": _of_two, "inner": lambda f: product(f.e, f.where, "inner", f.values), "take_along_axis": _take_along,
     "ascontiguousarray": lambda f: f.op("contiguous", f.values[0]),
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]), "size": _size,
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),
@@ -405,6 +428,6 @@ _RULES: Final[dict[str, Callable[[FunctionCall], Value]]] = {
     "iscomplex": lambda f: compare(f.e, f.where, "!=", part_of(f.e, f.where, f.values[0], "imag"), f.e.constant(0)),
     "isrealobj": lambda f: f.e.constant(not dtype_and_rank(f.values[0], f.where)[0].is_complex),
     "iscomplexobj": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[0].is_complex),
-    "angle": _angle, "frexp": _frexp, "conjugate": lambda f: f.op("conj_physical", f.values[0]),
+    "angle": _angle, "frexp": _frexp, "conjugate": _conjugate,
     "ldexp": _times_power,
 }  # fmt: skip

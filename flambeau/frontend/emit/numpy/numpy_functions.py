@@ -67,7 +67,8 @@ _RENAMED: Final = {
 }  # fmt: skip
 _LINALG: Final = (
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "vecdot",
+    "vector_norm",
 )  # fmt: skip
 _FFT: Final = (
     "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn",
@@ -86,6 +87,8 @@ FUNCTIONS: Final[dict[Any, str]] = {
     getattr(np, name): f"aten::{_RENAMED.get(name, name)}" for name in (*_SAME, *_RENAMED) if hasattr(np, name)
 } | {getattr(np.linalg, name): f"aten::linalg_{name}" for name in _LINALG if hasattr(np.linalg, name)}
 FUNCTIONS.update({getattr(np.fft, name): f"aten::fft_{name}" for name in _FFT})
+if hasattr(np.linalg, "matmul"):  # a function of its own, since NumPy 2
+    FUNCTIONS[np.linalg.matmul] = "aten::matmul"
 """Each function of NumPy by the operator it is."""
 
 

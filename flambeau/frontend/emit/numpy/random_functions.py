@@ -20,7 +20,7 @@ from flambeau.frontend.emit.numpy.array_lists import as_array
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
-from flambeau.frontend.library import distributions, inverted_distributions
+from flambeau.frontend.library import distributions, drawn_vectors, inverted_distributions
 from flambeau.ir.graph import Value
 from flambeau.ops.language.numpy_random import COUNTS, FLOATS
 from flambeau.schema.array_type import ArrayType, array_of
@@ -56,6 +56,7 @@ MISSING: Final = "np.random.{name}() is missing '{parameter}'"
 KEYWORD: Final = "np.random.{name} has no '{keyword}' in programs, where it takes {known}"
 MANY: Final = "np.random.{name}() takes at most {count} arguments here"
 FLAT: Final = "np.random.{name} takes an int or an array of one dimension here, not {found}"
+VECTORS: Final = "np.random.{name} makes an array, and this program has none: annotate what it is given as np.ndarray"
 WHOLE: Final = "np.random.seed takes an int here"
 
 
@@ -162,6 +163,29 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
     return emit
 
 
+def _vectors(python: FunctionType, dtype: DType) -> Callable[..., Value]:
+    """What emits a function that draws vectors: one, or an array of so many."""
+
+    def emit(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
+        if not e.arrays:
+            raise CompileError(VECTORS.format(name=function.name), where)
+        operands = [as_array(e, where, value) for key, value in bound.items() if key != "size"]
+        is_one = is_none(bound["size"])
+        one = pack_list(e, [e.constant(1)], INT)
+        sizes, rank = (one, 1) if is_one else sizes_of(e, where, function, bound["size"])
+        arguments = [Argument(SimpleValue(v), where) for v in (*operands, sizes)]
+        rows = call_library(e, where, python, arguments, {}).as_value(e, where)
+        if is_one:
+            return call_operator(e, where, "aten::select", [rows, e.constant(0), e.constant(0)])
+        last = call_operator(e, where, "aten::size", [rows, e.constant(1)])
+        shape = call_operator(e, where, "aten::add", [sizes, pack_list(e, [last], INT)])
+        result = call_operator(e, where, "aten::reshape", [rows, shape])
+        result.set_type(array_of(dtype, None if rank is None else rank + 1))
+        return result
+
+    return emit
+
+
 def _whole(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
     low, high = bound["low"], bound["high"]
     low, high = (e.constant(0), low) if is_none(high) else (low, high)
@@ -229,6 +253,12 @@ def _functions() -> dict[Any, RandomFunction]:
     return table | {
         np.random.randint: RandomFunction("randint", ("low", "high=None", "size=None"), _whole),
         np.random.seed: RandomFunction("seed", ("seed",), _seed),
+        np.random.dirichlet: RandomFunction(
+            "dirichlet", ("alpha", "size=None"), _vectors(drawn_vectors.dirichlet, float64)
+        ),
+        np.random.multinomial: RandomFunction(
+            "multinomial", ("n", "pvals", "size=None"), _vectors(drawn_vectors.multinomial, int64)
+        ),
         np.random.shuffle: RandomFunction("shuffle", ("x",), _shuffle),
         np.random.permutation: RandomFunction("permutation", ("x",), _permutation),
         np.random.choice: RandomFunction("choice", ("a", "size=None", "replace=True", "p=None"), _choice),

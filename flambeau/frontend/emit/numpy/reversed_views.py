@@ -46,15 +46,17 @@ def flipped_view(
     if name == "rot90":
         return _turned(e, where, array, [*rest, *(k.value for k in keywords)])
     if name != "flip":
-        axis: int | None = 0 if name == "flipud" else 1
+        backwards: list[int | None] = [0 if name == "flipud" else 1]
     else:
         axes = rest + [k.value for k in keywords if k.name == "axis"]
         if not axes or isinstance(axes[0].static_type, NoneType):
             return reversed_view(e, where, array, array, dict.fromkeys(range(rank), 1))
-        axis = constant_int(axes[0])
-    if axis is None or not -rank <= axis < rank:
+        is_tuple = isinstance(axes[0].static_type, TupleType)
+        backwards = [constant_int(v) for v in (unpack_tuple(e, axes[0]) if is_tuple else axes[:1])]
+    steps = {axis % rank: 1 for axis in backwards if axis is not None and -rank <= axis < rank}
+    if len(steps) != len(backwards):
         raise CompileError(AXIS, where)
-    return reversed_view(e, where, array, array, {axis % rank: 1})
+    return reversed_view(e, where, array, array, steps) if steps else SimpleValue(array)
 
 
 def _turned(e: Emitter, where: SourceRange, array: Value, rest: Sequence[Value]) -> Sugared:
