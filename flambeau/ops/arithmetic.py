@@ -340,7 +340,7 @@ _float_pair(
 _float_pair("hypot", lambda s, x, y: s.hypot(x, y), _FLOAT_ONLY, same, "The length of the hypotenuse.", np.hypot, ulp=2)
 _float_pair(
     "nextafter", lambda s, x, y: s.nextafter(x, y), _FLOAT_ONLY, same, "The next number from x towards y.",
-    np.nextafter, traits=Traits(depends_on_precision=True),
+    np.nextafter, lift=False, traits=Traits(depends_on_precision=True),
 )  # fmt: skip
 _INTEGERS = frozenset({Category.INTEGER})
 _float_pair("gcd", lambda s, x, y: s.gcd(x, y), _INTEGERS, same, "The greatest common divisor; gcd(0, 0) is 0.", np.gcd)

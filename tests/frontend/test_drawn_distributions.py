@@ -124,3 +124,60 @@ def test_defaults_keywords_and_sizes() -> None:
     (x, many), (y, more) = flambeau.script(defaults)(5), defaults(5)
     assert np.array_equal(x, y)
     assert np.array_equal(many, more)
+
+
+def vectors(seed, n):
+    np.random.seed(seed)
+    one = np.random.dirichlet(np.array([0.2, 1.5, 3.0])), np.random.multinomial(n, np.array([0.2, 0.5, 0.3]))
+    rows = np.random.dirichlet([2.0, 3.0], 2), np.random.multinomial(n * 20, [0.1, 0.9], 3)
+    more = np.random.dirichlet(np.array([1.0, 2.0]), size=(2, n)), np.random.multinomial(n, [1 / 6.0] * 6, (n, 2))
+    return *one, *rows, *more, np.random.random()
+
+
+def others(seed, n):
+    np.random.seed(seed)
+    rng = np.random.default_rng(seed)
+    counts = np.random.hypergeometric(5, 6, 4), np.random.hypergeometric(50, 60, n, 3)
+    floats = np.random.noncentral_chisquare(3.0, 1.0), np.random.noncentral_f(3.0, 2.0, 1.0, n)
+    own = rng.hypergeometric(5, 6, 4), rng.noncentral_chisquare(3.0, 1.0, 2), rng.negative_binomial(2.5, 0.4, n)
+    return *counts, *floats, *own, np.random.negative_binomial(2.5, 0.4, 3), np.random.random()
+
+
+@pytest.mark.parametrize("program", [vectors, others])
+def test_vectors_and_rare_distributions(program: Callable[..., Any]) -> None:
+    scripted = flambeau.script(program)
+    for seed, n in ((0, 3), (1, 3), (2, 5)):
+        for one, other in zip(scripted(seed, n), program(seed, n), strict=True):
+            assert np.shape(one) == np.shape(other)
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def weights(alpha):
+    return np.random.dirichlet(alpha)
+
+
+def chances(pvals):
+    return np.random.multinomial(3, pvals)
+
+
+@pytest.mark.parametrize(
+    ("program", "bad", "message"),
+    [
+        (weights, [1.0, 0.0], "alpha <= 0"), (chances, [0.5, -0.1, 0.6], "pvals < 0, pvals > 1 or pvals contains NaNs"),
+        (chances, [0.9, 0.9, 0.1], r"sum\(pvals\[:-1\]\) > 1.0"),
+    ],
+)  # fmt: skip
+def test_vectors_that_numpy_refuses(program: Callable[..., Any], bad: list[float], message: str) -> None:
+    scripted = flambeau.script(program)
+    scripted(np.array([0.5, 0.5]))
+    for function in (program, scripted):
+        with pytest.raises(ValueError, match=message):
+            function(np.array(bad))
+
+
+def test_vectors_need_a_program_of_arrays() -> None:
+    def of_tensors(x: flambeau.Tensor):
+        return np.random.dirichlet([1.0, 2.0])
+
+    with pytest.raises(flambeau.jit.CompileError, match=r"np\.random\.dirichlet makes an array, and this program has none"):
+        flambeau.script(of_tensors)

@@ -207,17 +207,6 @@ def test_truths_of_bytes_are_bools() -> None:
             assert np.array_equal(result, expected)
 
 
-def test_reciprocals_of_integers_are_refused() -> None:
-    def inverse(x):
-        return np.reciprocal(x)
-
-    scripted = flambeau.script(inverse)
-    assert scripted(np.array([4.0])).tolist() == [0.25]
-    for dtype in (np.int64, np.uint8):
-        with pytest.raises(flambeau.jit.CompileError, match=r"is 0 but for 1 and -1: write 1\.0 / x for the floats"):
-            scripted(np.array([4], dtype))
-
-
 def powers(x, n):
     return x**n, np.power(2, n), np.power(x, n)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.codegen.lower.complex_values import each, is_complex
@@ -27,7 +28,7 @@ def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:
     if is_complex(x):
         if reducer != "sum":
             raise LoweringError(f"{reducer} of complex numbers has no native code")
-        return each(x, lambda part: reduce(part, reducer, axes, keepdim))
+        return each_part(x, lambda part: reduce(part, reducer, axes, keepdim))
     kept: Dims = tuple(None if k in axes else d for k, d in enumerate(x.dims) if keepdim or k not in axes)
     over = tuple(d.root for k in axes if (d := x.dims[k]) is not None)
     dtype = "int64" if reducer in ("argmax", "argmin") else x.dtype
@@ -37,6 +38,18 @@ def reduce(x: Expr, reducer: str, axes: tuple[int, ...], keepdim: bool) -> Expr:
             alone = apply("add", x, constant(0.0, x.dtype))  # a sum starts from zero: of -0.0 alone it is 0.0
         return Expr("select", dtype, (constant(True, "bool"), alone, alone), kept)
     return Expr("reduce", dtype, (x,), kept, Reduction(reducer, over))
+
+
+def each_part(x: Expr, function: Callable[[Expr], Expr]) -> Expr:
+    """What a linear function gives for both parts of a complex expression, each with the dimensions of the whole: of a
+    real number that became complex, the imaginary part has none.
+    """
+    here = constant(True, "bool")
+
+    def of_all(part: Expr) -> Expr:
+        return part if part.dims == x.dims else Expr("select", part.dtype, (here, part, part), x.dims)
+
+    return each(x, lambda part: function(of_all(part)))
 
 
 def without(axes: tuple[int, ...], value: Expr, keepdim: bool) -> Expr:

@@ -6,7 +6,7 @@ from typing import Any
 
 from flambeau.codegen.kernel.dtypes import HALVES, PARTS
 from flambeau.codegen.lower.complex_values import each, is_complex
-from flambeau.codegen.lower.folds import count, dims_over, reduce
+from flambeau.codegen.lower.folds import count, dims_over, each_part, reduce
 from flambeau.codegen.lower.gather import GATHERS
 from flambeau.codegen.lower.halves import operand, widened
 from flambeau.codegen.lower.products import PRODUCTS
@@ -82,7 +82,7 @@ def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
         raise LoweringError(f"{accumulator} in bool")
     if is_complex(x) and SCANS[accumulator] != "sum":
         raise LoweringError(f"{accumulator} of complex numbers has no native code")
-    return each(x, lambda part: _scanned(part, SCANS[accumulator], arguments["dim"]))
+    return each_part(x, lambda part: _scanned(part, SCANS[accumulator], arguments["dim"]))
 
 
 def _scanned(x: Expr, reducer: str, dim: int) -> Expr:

@@ -22,11 +22,17 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
         return np.concatenate((arr.reshape(-1), np.full(1, values)))
 
 
-def insert(arr: Any, obj: int, values: Any, axis: Any = None) -> Any:
-    """A number, or the elements of an array, put in before a place of a flat array, or along an axis a line. Raises
-    IndexError for a place that is not there.
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """A number, or the elements of an array, put in before a place of a flat array, or along an axis a line; before
+    several places of a flat array one each. Raises IndexError for a place that is not there.
     """
-    if axis is not None:
+    if isinstance(values, list):
+        return insert(arr, obj, np.asarray(values), axis)
+    elif isinstance(obj, np.ndarray | list):
+        if axis is not None:
+            raise ValueError("np.insert before several places takes no axis= here: insert into np.ravel(x)")
+        return inserted_at(arr.reshape(-1), np.asarray(obj), values)
+    elif axis is not None:
         rows = np.moveaxis(arr, axis, 0)
         at = place_of(obj, len(rows), len(rows) + 1, axis)
         line = rows[:1].copy()
@@ -38,6 +44,25 @@ def insert(arr: Any, obj: int, values: Any, axis: Any = None) -> Any:
     if isinstance(values, np.ndarray):
         return np.concatenate((flat[:at], values.reshape(-1).astype(arr.dtype), flat[at:]))
     return np.concatenate((flat[:at], np.full(1, values, dtype=arr.dtype), flat[at:]))
+
+
+def inserted_at(flat: Any, places: Any, values: Any) -> Any:
+    """The elements, with one put in before each place; before one place as many as there are, in their order."""
+    n = len(flat)
+    numbers = np.broadcast_to(np.asarray(values).astype(flat.dtype), (len(places),))
+    if len(places) > 0 and (int(places.min()) < -n or int(places.max()) > n):
+        raise IndexError(f"index is out of bounds for axis 0 with size {n}")
+    before = np.where(places < 0, places + n, places)
+    order = np.argsort(before, kind="stable")
+    out = np.empty(n + len(places), dtype=flat.dtype)
+    taken = 0
+    for i in range(n + 1):
+        while taken < len(places) and before[order[taken]] == i:
+            out[i + taken] = numbers[order[taken]]
+            taken += 1
+        if i < n:
+            out[i + taken] = flat[i]
+    return out
 
 
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
@@ -140,13 +165,20 @@ def bitwise_count(x: Any) -> Any:
 def spacing(x: Any) -> Any:
     """How far the next number of the dtype is, away from 0."""
     y = np.copysign(x, x)
-    return np.nextafter(y, np.copysign(np.inf, y).astype(y.dtype)) - y
+    return np.nextafter(y, np.where(y < 0, -np.inf, np.inf).astype(y.dtype)) - y
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """The array, if it is real. Raises TypeError for complex numbers, of which only their values tell what is given."""
     if np.iscomplexobj(a):
         raise TypeError("np.real_if_close of complex numbers gives real ones or complex ones: write x.real, or x")
+    return a
+
+
+def asarray_chkfinite(a: Any) -> Any:
+    """The array itself. Raises ValueError where it holds infinities or nans."""
+    if not np.all(np.isfinite(a)):
+        raise ValueError("array must not contain infs or NaNs")
     return a
 
 
@@ -249,8 +281,12 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """A number written where a mask holds."""
-    a[mask] = values
+    """A number written where a mask holds, or of each place there the element of an array, again and again."""
+    if isinstance(values, np.ndarray):
+        if values.size > 0:
+            a[mask] = values.reshape(-1)[np.flatnonzero(mask) % values.size].astype(a.dtype)
+    else:
+        a[mask] = values
 
 
 def trim_zeros(filt: Any) -> Any:
@@ -294,15 +330,23 @@ def atleast_3d(a: Any) -> Any:
         return x
 
 
-def fill_diagonal(a: Any, val: Any) -> None:
-    """A number written to all places (i, i) of a matrix."""
-    for i in range(min(a.shape[0], a.shape[1])):
-        a[i, i] = val
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """A number written to all places (i, i) of a matrix; with `wrap` on from the top again below a square and a row."""
+    columns = a.shape[1]
+    if wrap:
+        for i in range(0, a.shape[0] * columns, columns + 1):
+            a[i // columns, i % columns] = val
+    else:
+        for i in range(min(a.shape[0], columns)):
+            a[i, i] = val
 
 
-def copyto(dst: Any, src: Any) -> None:
-    """Elements written over those of another array."""
-    dst[...] = src
+def copyto(dst: Any, src: Any, *, where: Static = True) -> None:
+    """Elements written over those of another array, all or where a mask holds."""
+    if isinstance(where, np.ndarray):
+        dst[...] = np.where(where, src, dst).astype(dst.dtype)
+    else:
+        dst[...] = src
 
 
 def block(arrays: Any) -> Any:

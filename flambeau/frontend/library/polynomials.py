@@ -25,6 +25,45 @@ def polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(np.asarray(a1), np.asarray(a2))
 
 
+def poly(seq_of_zeros: Any) -> Any:
+    """The polynomial that is 0 at real numbers, or the characteristic one of a real matrix. Raises TypeError for
+    complex numbers, of which only their values tell whether it is real.
+    """
+    if np.iscomplexobj(seq_of_zeros):
+        raise TypeError("np.poly of complex numbers gives a real polynomial or a complex one: pass real numbers here")
+    if seq_of_zeros.ndim == 2:
+        zeros = np.linalg.eigvals(seq_of_zeros * 1.0) * (1 + 0j)
+        factors = np.ones(1, dtype=zeros.dtype)
+        for k in range(len(zeros)):
+            factor = np.ones(2, dtype=zeros.dtype)
+            factor[1] = -zeros[k]
+            factors = np.convolve(factors, factor)
+        return factors.real.copy()
+    else:
+        zeros = seq_of_zeros * 1.0
+        result = np.ones(1, dtype=zeros.dtype)
+        for k in range(len(zeros)):
+            factor = np.ones(2, dtype=zeros.dtype)
+            factor[1] = -zeros[k]
+            result = np.convolve(result, factor)
+        return result
+
+
+def polydiv(u: Any, v: Any) -> Any:
+    """What comes of dividing one polynomial by another, and the rest."""
+    dividend, divisor = np.asarray(u) * 1.0, np.asarray(v) * 1.0
+    m, n = len(dividend) - 1, len(divisor) - 1
+    rest = dividend + divisor[:1] * 0
+    quotient = np.zeros(max(m - n + 1, 1), dtype=rest.dtype)
+    for k in range(m - n + 1):
+        quotient[k] = rest[k] / divisor[0]
+        rest[k : k + n + 1] -= quotient[k] * divisor
+    first = 0
+    while first < len(rest) - 1 and abs(rest[first]) <= 1e-8:
+        first += 1
+    return quotient, rest[first:]
+
+
 def polyder(p: Any, m: int = 1) -> Any:
     """The derivative of a polynomial, taken `m` times. Raises ValueError for a number below 0."""
     if m < 0:

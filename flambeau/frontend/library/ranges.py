@@ -55,10 +55,13 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> An
     return y * sign
 
 
-def tri(N: int, M: Any = None, k: int = 0) -> Any:  # noqa: N803
+def tri(N: int, M: Any = None, k: int = 0, dtype: Static = None) -> Any:  # noqa: N803
     """Ones at and below a diagonal, zeros above."""
     columns = N if M is None else M
-    return np.tril(np.ones((N, columns)), k)
+    if dtype is None:
+        return np.tril(np.ones((N, columns)), k)
+    else:
+        return np.tril(np.ones((N, columns), dtype=dtype), k)
 
 
 def tril_indices(n: int, k: int = 0, m: Any = None) -> Any:

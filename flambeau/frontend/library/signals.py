@@ -50,6 +50,16 @@ def bartlett(M: int) -> Any:  # noqa: N803
     return np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
 
 
+def kaiser(M: int, beta: float) -> Any:  # noqa: N803
+    """A window of Bessel functions, the narrower the larger `beta` is."""
+    if M < 1:
+        return np.zeros(0)
+    if M == 1:
+        return np.ones(1)
+    n = places_of_window(M) / (M - 1)
+    return np.i0(beta * np.sqrt(1 - n * n)) / np.i0(np.full(1, float(beta)))
+
+
 def fftfreq(n: int, d: float = 1.0) -> Any:
     """The frequencies of a Fourier transform of `n` samples at a distance, those below 0 behind the others."""
     bins = np.concatenate((np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)))

@@ -39,6 +39,7 @@ from flambeau.frontend.library import (
     parts,
     places,
     polynomials,
+    power_series,
     ranges,
     samples,
     signals,
@@ -74,10 +75,13 @@ _OF_ARRAYS: Final = (
         "union1d", "intersect1d", "setdiff1d", "average", "fill_diagonal", "copyto",
         "atleast_1d", "atleast_2d", "atleast_3d", "ediff1d", "compress", "extract", "vdot", "fix", "putmask",
         "trim_zeros", "modf", "diagflat", "block", "bitwise_count", "spacing", "real_if_close",
+        "asarray_chkfinite",
     )),
     (without_nans, ("nansum", "nanmean", "nanmax", "nanmin", "nanstd", "nanvar", "nanprod", "nanmedian", "nancumsum",
         "nanargmax", "nanargmin", "nancumprod", "nanquantile", "nanpercentile")),
-    (polynomials, ("polyadd", "polysub", "polymul", "polyder", "polyint", "polyfit", "roots", "vander")),
+    (polynomials, ("polyadd", "polysub", "polymul", "polyder", "polyint", "polyfit", "roots", "vander", "poly",
+        "polydiv",
+    )),
     (parts, (
         "split", "array_split", "hsplit", "vsplit", "dsplit", "apply_along_axis", "resize", "piecewise",
     )),
@@ -94,7 +98,7 @@ _OF_ARRAYS: Final = (
 )  # fmt: skip
 _OF_NUMBERS: Final = (
     (np, ranges, ("logspace", "geomspace", "tri", "tril_indices", "triu_indices", "diag_indices")),
-    (np, signals, ("hanning", "hamming", "blackman", "bartlett")),
+    (np, signals, ("hanning", "hamming", "blackman", "bartlett", "kaiser")),
     (np.fft, signals, ("fftfreq", "rfftfreq")),
     (np, places, ("indices", "unravel_index", "ravel_multi_index")),
     (np, vectorized, ("fromfunction",)),
@@ -111,7 +115,9 @@ ARRAY_LIBRARY: Final[dict[Any, types.FunctionType]] = {
     for ours, names in _OF_MATRICES
     for name in names
     if hasattr(np.linalg, name)
-}
+} | {getattr(np.polynomial.polynomial, name): getattr(power_series, name) for name in (
+    "polyval", "polyadd", "polysub", "polymul", "polydiv", "polyder", "polyint",
+)}  # fmt: skip
 """What stands for functions of NumPy, where they are given arrays."""
 ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
     getattr(theirs, name): getattr(ours, name) for theirs, ours, names in _OF_NUMBERS for name in names
@@ -119,7 +125,7 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
     array_api, array_functions, heaps, bisection, bits, complex_order, distinct_lines, extremes, iterators, numbers,
-    order_statistics, paddings, parts, places, polynomials, ranges, samples, signals, ufunc_loops, vectorized,
+    order_statistics, paddings, parts, places, polynomials, power_series, ranges, samples, signals, ufunc_loops, vectorized,
     without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(

@@ -194,7 +194,11 @@ def _rolled_axis(f: FunctionCall) -> Value:
 
 def _diagonal(f: FunctionCall) -> Value:
     """`tril`, `triu` and `diag`, of or from the diagonal `k`."""
-    return f.op(f.name, f.values[0], f.argument("k", 1) or f.e.constant(0))
+    array = f.values[0]
+    if f.name != "diag" and dtype_and_rank(array, f.where)[1] == 1:  # every row is the line
+        count = f.op("size", array, 0)
+        array = f.op("expand", array, pack_list(f.e, [count, count], INT))
+    return f.op(f.name, array, f.argument("k", 1) or f.e.constant(0))
 
 
 def _broadcast_arrays(f: FunctionCall) -> Value:

@@ -15,7 +15,7 @@ from flambeau.frontend.emit.numpy.dtype_names import dtype_named
 from flambeau.frontend.emit.numpy.dtype_values import as_dtype, dtype_value, known_dtype
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
-from flambeau.frontend.trees.tree_views import Apply, Expr, Starred
+from flambeau.frontend.trees.tree_views import Apply, Expr, Starred, TupleLiteral
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Value
 from flambeau.schema.dtype import from_numpy_dtype
@@ -27,7 +27,8 @@ from flambeau.util.record import dataclass
 NO_DTYPE: Final = "np.{name} takes dtypes here: x.dtype, np.float32, float, 'float32'{besides}"
 NO_ARRAYS: Final = "np.{name} gives {dtype} here, of which programs have no arrays"
 FUNCTIONS: Final[dict[Any, str]] = {
-    getattr(np, name): name for name in ("result_type", "promote_types", "can_cast", "issubdtype")
+    getattr(np, name): name
+    for name in ("result_type", "promote_types", "can_cast", "issubdtype", "isdtype") if hasattr(np, name)
 }
 """Functions of NumPy whose results follow from dtypes, which are known when a program is compiled."""
 _PYTHON: Final = (int, float, bool, complex)
@@ -68,6 +69,8 @@ class DtypeFunction(Sugared):
         """What NumPy says, of the dtypes of arguments and keywords."""
         trees = [*tree.args, *(k.value for k in tree.keywords)]
         samples = [self._sample(e, one) for one in trees]
+        if self.name == "isdtype" and isinstance(samples[0], type):
+            samples[0] = np.dtype(samples[0])  # it takes no classes
         names = [k.name for k in tree.keywords]
         count = len(tree.args)
         try:
@@ -87,6 +90,8 @@ class DtypeFunction(Sugared):
         python = e.python_value(tree)
         if isinstance(python, type) and (issubclass(python, np.generic) or python in _PYTHON):
             return python
+        if isinstance(tree, TupleLiteral):
+            return tuple([self._sample(e, item) for item in tree.items])
         value = e.value(tree)
         if is_dtype_code(value.static_type):
             dtype = known_dtype(value)

@@ -12,8 +12,8 @@ import numpy as np
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
-from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.array_products import product
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
 from flambeau.frontend.emit.numpy.bounds import bound
 from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
@@ -277,7 +277,14 @@ def _take(c: Call, *, counts_back: bool = True) -> Value:
         return c.op("select", lines, axis, 0)
     if counts_back:
         indices = _in_range(c, indices, c.op("size", array, axis))
-    return c.op("index_select", array, axis, indices)
+    if not is_array(indices) or arrays.known_rank(indices) in (None, 1):
+        return c.op("index_select", array, axis, indices)
+    (dtype, rank), more = dtype_and_rank(array, c.where), dtype_and_rank(indices, c.where)[1]
+    lines = c.op("index_select", array, axis, c.op("reshape", indices, [-1]))
+    before, behind = ([c.op("size", array, k) for k in ks] for ks in (range(axis % rank), range(axis % rank + 1, rank)))
+    result = c.op("reshape", lines, [*before, *(c.op("size", indices, k) for k in range(more)), *behind])
+    result.set_type(array_of(dtype, rank - 1 + more))
+    return result
 
 
 def _whole(c: Call, number: Value) -> Value:

@@ -39,7 +39,8 @@ _OF_SEVERAL: Final = frozenset({"dot", "inner", "outer", "matmul", "cross", "kro
 """Functions of several arrays that are no ufuncs."""
 _FOLDS: Final = frozenset({
     "sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "ptp", "any", "all", "argmax", "argmin",
-    "cumsum", "cumprod", "nan_to_num", "size", "ndim", "shape", "ravel", "squeeze", "count_nonzero",
+    "cumsum", "cumprod", "nan_to_num", "size", "ndim", "shape", "ravel", "squeeze", "count_nonzero", "broadcast_to",
+    "repeat", "tile",
 })  # fmt: skip
 """Functions of arrays to which a number is an array without dimensions."""
 _WHOLE: Final = frozenset({"round", "around"})

@@ -50,11 +50,13 @@ _METHODS: Final = (
     "real", "imag", "angle", "select", "einsum", "kron", "inner", "take_along_axis", "broadcast_to",
     "ascontiguousarray", "cross", "moveaxis", "tensordot", "divmod", "i0", "flip",
     "flipud", "fliplr", "rot90", "frexp", "rollaxis", "broadcast_arrays", "isreal", "iscomplex", "isrealobj",
-    "iscomplexobj", "ldexp", "asfortranarray",
+    "iscomplexobj", "ldexp", "asfortranarray", "put_along_axis",
 )  # fmt: skip
 ARRAY_FUNCTIONS: Final[dict[Any, str]] = {getattr(np, name): name for name in _METHODS if hasattr(np, name)} | {
     np.lib.stride_tricks.sliding_window_view: "sliding_window_view"
 }
+if hasattr(np, "row_stack"):  # the older name
+    ARRAY_FUNCTIONS[np.row_stack] = "vstack"
 if hasattr(np.linalg, "tensordot"):  # a function of its own, since NumPy 2
     ARRAY_FUNCTIONS[np.linalg.tensordot] = "tensordot"
 """Functions that arrays alone have."""
@@ -355,8 +357,46 @@ def _tensordot(f: FunctionCall) -> Value:
     return tensordot(f.e, f.where, f.values[0], f.values[1], axes)
 
 
+def _along(f: FunctionCall, position: int) -> tuple[Value, Value, int]:
+    """The array, indices along an axis of it, counted from the front and as large as the array elsewhere, and the axis;
+    of axis None, both in one line.
+    """
+    array, indices = f.values[:2]
+    if f.is_none(position):
+        flat = pack_list(f.e, [f.e.constant(-1)], INT)
+        array, indices, axis = f.op("reshape", array, flat), f.op("reshape", indices, flat), 0
+    else:
+        axis = f.axis(position, -1)
+    rank = dtype_and_rank(array, f.where)[1]
+    counted = f.op("where", f.op("lt", indices, 0), f.op("add", indices, f.op("size", array, axis)), indices)
+    counted = arrays.converted(f.e, counted, int64)
+    sizes = [f.op("size", counted if k == axis % rank else array, k) for k in range(rank)]
+    return array, f.op("expand", counted, pack_list(f.e, sizes, INT)), axis
+
+
 def _take_along(f: FunctionCall) -> Value:
-    return f.op("gather", f.values[0], f.axis(2, -1), f.values[1])
+    array, indices, axis = _along(f, 2)
+    return f.op("gather", array, axis, indices)
+
+
+def _put_along(f: FunctionCall) -> Value:
+    """Numbers written at indices along an axis, as `np.take_along_axis` reads them."""
+    array, indices, axis = _along(f, 3)
+    dtype = dtype_and_rank(array, f.where)[0]
+    value = f.values[2]
+    value = arrays.converted(f.e, value, dtype) if is_array(value) else _full(
+        f.e, f.where, filling(f.e, f.where, value, dtype), dtype.code
+    )
+    f.op("scatter_", array, axis, indices, f.op("expand_as", value, indices))
+    return f.e.constant(None)
+
+
+def _by_columns(f: FunctionCall) -> Value:
+    """The array column by column in memory."""
+    (array,) = f.values
+    axes = [f.e.constant(k) for k in reversed(range(dtype_and_rank(array, f.where)[1]))]
+    turned = f.op("contiguous", f.op("permute", array, pack_list(f.e, axes, INT)))
+    return f.op("permute", turned, pack_list(f.e, axes, INT))
 
 
 def _flatnonzero(f: FunctionCall) -> Value:
@@ -403,7 +443,7 @@ _TAKES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "empty_like": (1, ("dtype", "shape")), "full_like": (2, ("dtype", "shape")), "sort": (3, ("axis", "kind")),
     "dot": (2, ()), "bincount": (3, ("weights", "minlength")), "outer": (2, ()), "select": (3, ("default",)),
     "einsum": (9, ("optimize",)), "kron": (2, ()), "cross": (2, ()), "inner": (2, ()),
-    "take_along_axis": (3, ("axis",)), "count_nonzero": (2, ("axis", "keepdims")), "ptp": (2, ("axis", "keepdims")),
+    "take_along_axis": (3, ("axis",)), "put_along_axis": (4, ("axis",)), "count_nonzero": (2, ("axis", "keepdims")), "ptp": (2, ("axis", "keepdims")),
     "tensordot": (3, ("axes",)), "divmod": (2, ()), "isclose": (4, ("rtol", "atol", "equal_nan")),
     "nan_to_num": (2, ("copy", "nan", "posinf", "neginf")), "angle": (2, ("deg",)), "ldexp": (2, ()),
     "size": (2, ("axis",)),
@@ -414,6 +454,7 @@ _RULES: Final[dict[str, Callable[[FunctionCall], Value]]] = {
     "sort": _sort, "dot": _dot, "count_nonzero": _count, "isclose": _is_close,
     "cross": lambda f: f.op("linalg_cross", *promoted(f.e, f.where, f.values)),
     "select": _select, "einsum": _einsum, "kron": _of_two, "inner": lambda f: product(f.e, f.where, "inner", f.values), "take_along_axis": _take_along,
+    "put_along_axis": _put_along, "asfortranarray": _by_columns,
     "ascontiguousarray": lambda f: f.op("contiguous", f.values[0]),
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]), "size": _size,
     "ndim": lambda f: f.e.constant(dtype_and_rank(f.values[0], f.where)[1]),

@@ -63,7 +63,7 @@ PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
     np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),
     np.eye: ("N", "M", "k", "dtype"), np.identity: ("n", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
     np.linspace: ("start", "stop", "num", "dtype"), np.array: ("object", "dtype", "copy"),
-    np.asarray: ("a", "dtype", "copy"),
+    np.asarray: ("a", "dtype", "copy"), np.asanyarray: ("a", "dtype", "copy"),
 }  # fmt: skip
 """Each function with the parameters that it has in programs; those of `linspace` after `num` by name only."""
 
@@ -294,6 +294,8 @@ def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Va
     first = next(iter(bound.values()))
     if isinstance(first.static_type, ArrayType):
         return _array_again(e, where, first, dtype, copies=copies)
+    if name == "full" and isinstance(bound.get("fill_value", first).static_type, ArrayType):
+        return _filled_by_array(e, where, bound, dtype)
     if isinstance(first.static_type, ListType | TupleType) and holds_arrays(first.static_type):
         stacked = joined_list(e, where, "stack", first, 0)
         return stacked if dtype is None else call_method(e, where, "astype", stacked, [Given(dtype, where)], ())
@@ -309,6 +311,15 @@ def _array_of(e: Emitter, where: SourceRange, name: str, bound: Bound, dtype: Va
         rank = _count(bound["shape"].static_type, rank)
     result.set_type(array_of(element, rank))
     return result
+
+
+def _filled_by_array(e: Emitter, where: SourceRange, bound: Bound, dtype: Value | None) -> Value:
+    """`np.full` of an array, which is repeated as broadcasting does."""
+    values, shape = bound["fill_value"], _listed(e, _sizes(e, bound["shape"]))
+    wide = call_operator(e, where, "aten::expand", [values, shape])
+    assert isinstance(values.static_type, ArrayType)
+    wide.set_type(array_of(values.static_type.dtype, _count(bound["shape"].static_type, None)))
+    return _array_again(e, where, wide, dtype, copies=True)
 
 
 def _copies(e: Emitter, where: SourceRange, name: str, bound: Bound) -> bool:
@@ -356,7 +367,9 @@ def numpy_creation(value: Any) -> NumpyCreation | None:
         parameters = PARAMETERS.get(value)
     except TypeError:
         return None
-    return None if parameters is None else NumpyCreation(value.__name__, parameters)
+    if parameters is None:
+        return None
+    return NumpyCreation("asarray" if value is np.asanyarray else value.__name__, parameters)
 
 
 def makes_array(value: Any) -> bool:

@@ -30,6 +30,7 @@ from flambeau.frontend.emit.numpy.numpy_arrays import ARRAY_FUNCTIONS, array_cal
 from flambeau.frontend.emit.numpy.random_functions import RANDOM_FUNCTIONS
 from flambeau.frontend.emit.numpy.random_generators import generator_maker
 from flambeau.frontend.emit.numpy.reversed_views import FLIPS, flipped_view
+from flambeau.frontend.emit.numpy.type_queries import type_query
 from flambeau.frontend.emit.numpy.ufunc_at import SIGNS, UfuncAt
 from flambeau.frontend.emit.numpy.ufunc_folds import UfuncFold, has_fold
 from flambeau.frontend.emit.numpy.vectorized_functions import vectorized_function
@@ -209,7 +210,8 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
-    own = vectorized_function(value) or generator_maker(value) or dtype_function(value) or _of_tables(value)
+    own = vectorized_function(value) or generator_maker(value) or dtype_function(value)
+    own = own or type_query(value) or _of_tables(value)
     if own is not None:
         return own
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""

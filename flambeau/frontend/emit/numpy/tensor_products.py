@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.frontend.emit.implicit_conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.numpy.array_products import product
 from flambeau.frontend.emit.numpy.array_promotion import dtype_and_rank, promoted
 from flambeau.frontend.emit.numpy.method_calls import constant_int
-from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter
 from flambeau.ir.graph import Value
 from flambeau.schema.array_type import array_of
@@ -36,7 +36,7 @@ def tensordot(e: Emitter, where: SourceRange, a: Value, b: Value, axes: Value | 
             if not -count <= axis < count:
                 raise CompileError(OUT_OF_RANGE.format(axis=axis, rank=count), where)
     lists = [pack_list(e, [e.constant(axis) for axis in own_axes], INT) for own_axes in (first, second)]
-    result = call_operator(e, where, "aten::tensordot", [left, right, *lists])
+    result = product(e, where, "tensordot", [left, right], *lists)
     result.set_type(array_of(dtype, rank + other - 2 * len(first)))
     return result
 
