@@ -179,5 +179,6 @@ def test_vectors_need_a_program_of_arrays() -> None:
     def of_tensors(x: flambeau.Tensor):
         return np.random.dirichlet([1.0, 2.0])
 
-    with pytest.raises(flambeau.jit.CompileError, match=r"np\.random\.dirichlet makes an array, and this program has none"):
+    text = r"np\.random\.dirichlet makes an array, and this program has none"
+    with pytest.raises(flambeau.jit.CompileError, match=text):
         flambeau.script(of_tensors)

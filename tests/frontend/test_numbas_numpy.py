@@ -18,7 +18,8 @@ REAL = (np.float64, np.int64, np.uint8, np.float32)
 
 def polynomials(a, h):
     sums = series.polyadd(a, h), series.polysub(h, a), series.polymul(a, h)
-    return sums, series.polyint(a), series.polyder(a), series.polyval(1.5, h), series.polyder(a, 2), series.polyint(a, m=2)
+    more = series.polyder(a, 2), series.polyint(a, m=2)
+    return sums, series.polyint(a), series.polyder(a), series.polyval(1.5, h), more
 
 
 def divided(a, h):
@@ -70,7 +71,8 @@ def masked(a, h):
 
 def arranged(a, h):
     table = np.asfortranarray(np.outer(a, h))
-    return table, table.flags.f_contiguous, np.asfortranarray(a), np.asanyarray(a), np.asanyarray([1, 2], dtype=np.float32)
+    same = np.asfortranarray(a), np.asanyarray(a), np.asanyarray([1, 2], dtype=np.float32)
+    return table, table.flags.f_contiguous, *same
 
 
 def asked(a, h):

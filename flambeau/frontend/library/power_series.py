@@ -1,4 +1,4 @@
-"""Functions of `np.polynomial.polynomial`, whose coefficients begin with that of the power 0, in the language itself."""
+"""Functions of `np.polynomial.polynomial`, whose coefficients begin with the one of power 0, in the language itself."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def _generator_of(words: Tensor) -> Any:
 def _draw(words: Tensor, name: str, parameters: Sequence[float], size: Sequence[int] | None = None) -> Any:
     if name not in FLOATS and name not in COUNTS:  # code of archives may say anything
         raise ValueError(f"generators of NumPy have no distribution {name!r}")
-    return getattr(_generator_of(words), name)(*arguments_of(name, parameters), size=None if size is None else tuple(size))
+    draw = getattr(_generator_of(words), name)
+    return draw(*arguments_of(name, parameters), size=None if size is None else tuple(size))
 
 
 def _draw_one(name: str, words: Tensor, *parameters: float) -> float:

@@ -125,8 +125,8 @@ ARRAY_MAKERS: Final[dict[Any, types.FunctionType]] = {
 """What stands for those that make arrays, where a program has arrays."""
 _ROOMS: Final = (
     array_api, array_functions, heaps, bisection, bits, complex_order, distinct_lines, extremes, iterators, numbers,
-    order_statistics, paddings, parts, places, polynomials, power_series, ranges, samples, signals, ufunc_loops, vectorized,
-    without_nans,
+    order_statistics, paddings, parts, places, polynomials, power_series, ranges, samples, signals, ufunc_loops,
+    vectorized, without_nans,
 )  # fmt: skip
 _OWN: Final = frozenset(
     value for ours in _ROOMS for value in vars(ours).values() if isinstance(value, types.FunctionType)

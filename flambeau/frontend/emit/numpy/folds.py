@@ -26,8 +26,8 @@ DTYPE: Final = "{name} takes a dtype that is written out, as in dtype=np.float64
 MEANS: Final = "a mean in whole numbers is rounded towards 0: np.trunc(x.mean()) says so"
 SPREADS: Final = "{name} takes a dtype of floats here, and of complex numbers one of these"
 SPREAD_PARTS: Final = (
-    "{name} of complex numbers takes no where=, mean= or axis=() here: add those of x.real and of x.imag (their squares "
-    "for std)"
+    "{name} of complex numbers takes no where=, mean= or axis=() here: add those of x.real and of x.imag (of std their "
+    "squares)"
 )
 INITIAL: Final = "{name} takes a number as initial="
 MASK: Final = "{name} takes an array of bools as where=, with no more dimensions than the array has"

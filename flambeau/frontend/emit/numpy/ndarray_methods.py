@@ -13,7 +13,7 @@ import numpy as np
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.numpy import array_promotion as arrays
 from flambeau.frontend.emit.numpy.array_products import product
-from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank, is_array
+from flambeau.frontend.emit.numpy.array_promotion import as_number, dtype_and_rank
 from flambeau.frontend.emit.numpy.bounds import bound
 from flambeau.frontend.emit.numpy.complex_extremes import complex_extreme
 from flambeau.frontend.emit.numpy.dtype_names import dtype_named, with_dtype
@@ -25,6 +25,7 @@ from flambeau.frontend.emit.numpy.method_calls import Call, Method, constant_int
 from flambeau.frontend.emit.numpy.rounding import rounded
 from flambeau.frontend.emit.numpy.sorting import argsort, sort
 from flambeau.frontend.emit.numpy.spectra import ORDERING, ordered
+from flambeau.frontend.emit.numpy.taken_elements import compress, take
 from flambeau.frontend.emit.refusals import raise_when
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.literal_value import literal_of
@@ -258,58 +259,6 @@ def _squeeze(c: Call) -> Value:
     return array
 
 
-def _take(c: Call, *, counts_back: bool = True) -> Value:
-    """Elements at indexes; `counts_back`: where some may be negative, which count from the end."""
-    axis = c.number("axis")
-    array = c.op("reshape", c.array, [-1]) if axis is None else c.array
-    indices = c.arguments["indices"]
-    if isinstance(indices.static_type, ListType):
-        indices = c.op("tensor", indices)
-        indices.set_type(array_of(int64, 1))
-    if is_array(indices) and dtype_and_rank(indices, c.where)[0].is_integral:
-        indices = arrays.converted(c.e, indices, int64)
-    axis = 0 if axis is None else axis
-    if indices.static_type == INT and c.given("mode") is None:  # an element, or a line
-        return c.op("select", array, axis, indices)
-    if indices.static_type == INT:
-        one = c.op("unsqueeze", _whole(c, indices), 0)
-        lines = c.op("index_select", array, axis, _in_range(c, one, c.op("size", array, axis)))
-        return c.op("select", lines, axis, 0)
-    if counts_back:
-        indices = _in_range(c, indices, c.op("size", array, axis))
-    if not is_array(indices) or arrays.known_rank(indices) in (None, 1):
-        return c.op("index_select", array, axis, indices)
-    (dtype, rank), more = dtype_and_rank(array, c.where), dtype_and_rank(indices, c.where)[1]
-    lines = c.op("index_select", array, axis, c.op("reshape", indices, [-1]))
-    before, behind = ([c.op("size", array, k) for k in ks] for ks in (range(axis % rank), range(axis % rank + 1, rank)))
-    result = c.op("reshape", lines, [*before, *(c.op("size", indices, k) for k in range(more)), *behind])
-    result.set_type(array_of(dtype, rank - 1 + more))
-    return result
-
-
-def _whole(c: Call, number: Value) -> Value:
-    """An int as an array without dimensions."""
-    scalar = c.op("tensor", number)
-    scalar.set_type(array_of(int64, 0))
-    return scalar
-
-
-def _in_range(c: Call, indices: Value, size: Value) -> Value:
-    """Indices as the mode of `take` means them: "raise" counts negative ones from the end, "wrap" counts on from the
-    start, "clip" stays at the ends."""
-    mode = c.given("mode")
-    text = "raise" if mode is None else constant_text(mode)
-    if text not in ("raise", "wrap", "clip") or (text != "raise" and not is_array(indices)):
-        raise CompileError("take has the modes raise, wrap and clip, of arrays of indices, written out here", c.where)
-    if text == "wrap":
-        return c.op("remainder", indices, size)
-    if text == "clip":
-        return c.op("clamp", indices, 0, c.op("sub", size, 1))
-    counted = c.op("where", c.op("lt", indices, 0), c.op("add", indices, size), indices)
-    counted.set_type(indices.static_type)
-    return counted
-
-
 def _diagonal(c: Call) -> Value:
     defaults = (("offset", 0), ("axis1", 0), ("axis2", 1))
     return c.op("diagonal", c.array, *(c.arguments.get(name, c.value(default)) for name, default in defaults))
@@ -320,14 +269,6 @@ def _trace(c: Call) -> Value:
     if c.given("dtype") is not None:
         lines["dtype"] = c.arguments["dtype"]
     return fold("sum")(Call(c.e, c.where, "sum", _diagonal(c), lines))
-
-
-def _compress(c: Call) -> Value:
-    """The elements, or the lines along an axis, where a condition holds."""
-    indices = c.op("reshape", c.op("nonzero", c.arguments["condition"]), [-1])
-    indices.set_type(array_of(int64, 1))
-    c.arguments = {"indices": indices, **{k: v for k, v in c.arguments.items() if k == "axis"}}
-    return _take(c, counts_back=False)
 
 
 def _conj(c: Call) -> Value:
@@ -357,10 +298,10 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "round": (("decimals",), rounded), "clip": (("min", "max"), _clip), "astype": (("dtype", "copy"), _astype),
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": (("args",), _item), "squeeze": (("axis",), _squeeze),
     "trace": (("offset", "axis1", "axis2", "dtype"), _trace), "diagonal": (("offset", "axis1", "axis2"), _diagonal),
-    "compress": (("condition", "axis"), _compress),
+    "compress": (("condition", "axis"), compress),
     "conj": ((), _conj), "conjugate": ((), _conj),
     "searchsorted": (("v", "side"), _searchsorted),
-    "take": (("indices", "axis", "out", "mode"), _take), "view": (("dtype",), _view),
+    "take": (("indices", "axis", "out", "mode"), take), "view": (("dtype",), _view),
 }  # fmt: skip
 """Each method with its parameters in order, and what it is."""
 _REQUIRED: Final = frozenset({"reshape", "fill", "repeat", "astype", "dot", "take", "searchsorted", "compress"})
