@@ -32,21 +32,19 @@ def poly(seq_of_zeros: Any) -> Any:
     if np.iscomplexobj(seq_of_zeros):
         raise TypeError("np.poly of complex numbers gives a real polynomial or a complex one: pass real numbers here")
     if seq_of_zeros.ndim == 2:
-        zeros = np.linalg.eigvals(seq_of_zeros * 1.0) * (1 + 0j)
-        factors = np.ones(1, dtype=zeros.dtype)
-        for k in range(len(zeros)):
-            factor = np.ones(2, dtype=zeros.dtype)
-            factor[1] = -zeros[k]
-            factors = np.convolve(factors, factor)
-        return factors.real.copy()
+        return with_zeros(np.linalg.eigvals(seq_of_zeros * 1.0) * (1 + 0j)).real.copy()
     else:
-        zeros = seq_of_zeros * 1.0
-        result = np.ones(1, dtype=zeros.dtype)
-        for k in range(len(zeros)):
-            factor = np.ones(2, dtype=zeros.dtype)
-            factor[1] = -zeros[k]
-            result = np.convolve(result, factor)
-        return result
+        return with_zeros(seq_of_zeros * 1.0)
+
+
+def with_zeros(zeros: Any) -> Any:
+    """The polynomial that is 0 at these numbers, whose first coefficient is 1."""
+    result = np.zeros(len(zeros) + 1, dtype=zeros.dtype)
+    result[0] = 1
+    for k in range(len(zeros)):
+        for j in range(k + 1, 0, -1):
+            result[j] -= zeros[k] * result[j - 1]
+    return result
 
 
 def polydiv(u: Any, v: Any) -> Any:

@@ -80,6 +80,10 @@ def _place(n: int, p: Tensor | None) -> int:
     return int(np.random.choice(n, p=None if p is None else p._array))
 
 
+def _counts(n: int, pvals: Tensor, size: Sequence[int]) -> Tensor:
+    return wrap(np.asarray(np.random.multinomial(n, pvals._array, tuple(size))))
+
+
 def of_size(size: Any) -> Any:
     """The sizes that an argument says; None where it says nothing."""
     return tuple(n if isinstance(n, int) else None for n in size) if isinstance(size, list | tuple) else None
@@ -129,5 +133,9 @@ declare(
 declare(
     "python::np_random_places(int n, int[] size, bool replace, Tensor? p) -> Tensor", _places, effect=Effect.WORLD,
     dtype=lambda *_: int64, shape=lambda n, size, replace, p: of_size(size),
+)  # fmt: skip
+declare(
+    "python::np_random_counts(int n, Tensor pvals, int[] size) -> Tensor", _counts, effect=Effect.WORLD,
+    dtype=lambda *_: int64,
 )  # fmt: skip
 declare("python::np_random_place(int n, Tensor? p) -> int", _place, effect=Effect.WORLD)

@@ -163,27 +163,35 @@ def _distribution(operator: str, name: str, dtype: DType) -> Callable[..., Value
     return emit
 
 
-def _vectors(python: FunctionType, dtype: DType) -> Callable[..., Value]:
-    """What emits a function that draws vectors: one, or an array of so many."""
+def _check_arrays(e: Emitter, where: SourceRange, function: RandomFunction) -> None:
+    if not e.arrays:
+        raise CompileError(VECTORS.format(name=function.name), where)
 
-    def emit(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
-        if not e.arrays:
-            raise CompileError(VECTORS.format(name=function.name), where)
-        operands = [as_array(e, where, value) for key, value in bound.items() if key != "size"]
-        is_one = is_none(bound["size"])
-        one = pack_list(e, [e.constant(1)], INT)
-        sizes, rank = (one, 1) if is_one else sizes_of(e, where, function, bound["size"])
-        arguments = [Argument(SimpleValue(v), where) for v in (*operands, sizes)]
-        rows = call_library(e, where, python, arguments, {}).as_value(e, where)
-        if is_one:
-            return call_operator(e, where, "aten::select", [rows, e.constant(0), e.constant(0)])
-        last = call_operator(e, where, "aten::size", [rows, e.constant(1)])
-        shape = call_operator(e, where, "aten::add", [sizes, pack_list(e, [last], INT)])
-        result = call_operator(e, where, "aten::reshape", [rows, shape])
-        result.set_type(array_of(dtype, None if rank is None else rank + 1))
-        return result
 
-    return emit
+def _dirichlet(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
+    """A vector, or vectors in the last axis of an array."""
+    _check_arrays(e, where, function)
+    is_one = is_none(bound["size"])
+    one = pack_list(e, [e.constant(1)], INT)
+    sizes, rank = (one, 1) if is_one else sizes_of(e, where, function, bound["size"])
+    arguments = [Argument(SimpleValue(v), where) for v in (as_array(e, where, bound["alpha"]), sizes)]
+    rows = call_library(e, where, drawn_vectors.dirichlet, arguments, {}).as_value(e, where)
+    if is_one:
+        return call_operator(e, where, "aten::select", [rows, e.constant(0), e.constant(0)])
+    last = call_operator(e, where, "aten::size", [rows, e.constant(1)])
+    shape = call_operator(e, where, "aten::add", [sizes, pack_list(e, [last], INT)])
+    result = call_operator(e, where, "aten::reshape", [rows, shape])
+    result.set_type(array_of(float64, None if rank is None else rank + 1))
+    return result
+
+
+def _multinomial(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
+    """How often each outcome comes up, in the last axis of an array."""
+    _check_arrays(e, where, function)
+    none = pack_list(e, [], INT), 0
+    sizes, rank = none if is_none(bound["size"]) else sizes_of(e, where, function, bound["size"])
+    operands = [bound["n"], as_array(e, where, bound["pvals"]), sizes]
+    return _made(e, where, "counts", operands, int64, None if rank is None else rank + 1)
 
 
 def _whole(e: Emitter, where: SourceRange, function: RandomFunction, bound: Bound) -> Value:
@@ -253,12 +261,8 @@ def _functions() -> dict[Any, RandomFunction]:
     return table | {
         np.random.randint: RandomFunction("randint", ("low", "high=None", "size=None"), _whole),
         np.random.seed: RandomFunction("seed", ("seed",), _seed),
-        np.random.dirichlet: RandomFunction(
-            "dirichlet", ("alpha", "size=None"), _vectors(drawn_vectors.dirichlet, float64)
-        ),
-        np.random.multinomial: RandomFunction(
-            "multinomial", ("n", "pvals", "size=None"), _vectors(drawn_vectors.multinomial, int64)
-        ),
+        np.random.dirichlet: RandomFunction("dirichlet", ("alpha", "size=None"), _dirichlet),
+        np.random.multinomial: RandomFunction("multinomial", ("n", "pvals", "size=None"), _multinomial),
         np.random.shuffle: RandomFunction("shuffle", ("x",), _shuffle),
         np.random.permutation: RandomFunction("permutation", ("x",), _permutation),
         np.random.choice: RandomFunction("choice", ("a", "size=None", "replace=True", "p=None"), _choice),
