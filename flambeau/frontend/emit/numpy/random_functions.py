@@ -175,7 +175,7 @@ def _dirichlet(e: Emitter, where: SourceRange, function: RandomFunction, bound: 
     one = pack_list(e, [e.constant(1)], INT)
     sizes, rank = (one, 1) if is_one else sizes_of(e, where, function, bound["size"])
     arguments = [Argument(SimpleValue(v), where) for v in (as_array(e, where, bound["alpha"]), sizes)]
-    rows = call_library(e, where, drawn_vectors.dirichlet, arguments, {}).as_value(e, where)
+    rows = call_library(e, where, vars(drawn_vectors)["dirichlet"], arguments, {}).as_value(e, where)
     if is_one:
         return call_operator(e, where, "aten::select", [rows, e.constant(0), e.constant(0)])
     last = call_operator(e, where, "aten::size", [rows, e.constant(1)])

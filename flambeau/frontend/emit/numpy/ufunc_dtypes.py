@@ -58,5 +58,5 @@ def of_whole_numbers(e: Emitter, where: SourceRange, function: np.ufunc, values:
         return call_operator(e, where, "aten::clone", [values[0]])
     if function is np.reciprocal:
         argument = Argument(SimpleValue(converted(e, values[0], result)), where)
-        return call_library(e, where, array_functions.whole_reciprocal, [argument], {}).as_value(e, where)
+        return call_library(e, where, vars(array_functions)["whole_reciprocal"], [argument], {}).as_value(e, where)
     return None
