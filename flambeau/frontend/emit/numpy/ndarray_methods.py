@@ -127,6 +127,10 @@ def _matrix_transpose(c: Call) -> Value:
     return c.op("transpose", c.array, -2, -1)
 
 
+_TURNED: Final[dict[str, Method]] = {"T": _transpose, "mT": _matrix_transpose}
+"""Attributes that are views with axes exchanged."""
+
+
 def _fill(c: Call) -> Value:
     dtype, _ = dtype_and_rank(c.array, c.where)
     value = filling(c.e, c.where, c.arguments["value"], dtype)
@@ -437,10 +441,8 @@ def array_attribute(
         return FlatArray(wrap(Call(e, where, name, array, {}).op("reshape", array, [-1])))
     if name == "ndim":
         return wrap(e.constant(dtype_and_rank(array, where)[1]))
-    if name == "T":
-        return wrap(_transpose(Call(e, where, name, array, {})))
-    if name == "mT":
-        return wrap(_matrix_transpose(Call(e, where, name, array, {})))
+    if name in _TURNED:
+        return wrap(_TURNED[name](Call(e, where, name, array, {})))
     if name == "dtype":
         return wrap(dtype_value(e, dtype_and_rank(array, where)[0]))
     if name in ("real", "imag"):
