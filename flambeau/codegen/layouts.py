@@ -154,16 +154,24 @@ BIN_BYTES = 1 << 20
 ENTRY_CONTEXT = words_layout("ptr leaves", base=CONTEXT)
 """The context of an entry stub, which chains the leaves of the arguments."""
 ARRAY_CELL = words_layout(
-    "ptr targets, i64 count, i64 positional, ptr names, ptr classes, ptr scalars, ptr to_array, ptr defaults, "
-    "ptr conversion, i64 is_array, i64 is_tuple, ptr error"
+    "ptr targets, i64 count, i64 positional, ptr names, ptr classes, ptr contents, ptr scalars, ptr to_array, "
+    "ptr defaults, ptr conversion, i64 is_array, i64 is_tuple, ptr error"
 )
 """What the callable of a program on arrays refers to. ``targets``: the array of fast paths of the program, which ends
 with 0; ``count``: its parameters, of which the first ``positional`` may have arguments without names; ``names``: the
-name of each; ``classes``: for each the class that its argument must have, or 0; ``scalars``: 0, or for each whether
+name of each; ``classes``: for each the class that its argument must have, or 0; ``contents``: 0, or for each the
+`CONTENTS` that are looked for in it, or 0; ``scalars``: 0, or for each whether
 ``to_array``, a callable, makes an array of it, as of NumPy's scalars; ``defaults``: for
 each what it is if there is no argument, or 0; ``conversion``: 0, or the callable that makes arrays of what is in a
 result; ``is_array``, ``is_tuple``: whether native code may do so, of one tensor or of those in a tuple; ``error``: the
 callable that raises what an error is to users of arrays."""
+CONTENTS = words_layout("ptr type, i64 kind, i64 count, i64 bit, i64 bits, ptr parts")
+"""What an object and those in it must be, as a tree. ``type``: the object's class; ``kind``: one of `HOLDS_NOTHING` and
+those after it; ``count``: the items of a tuple; ``bit``: what is set where a list or dict is not empty, since what
+holds nothing does not tell what it is for; ``bits``: those of it and of its parts; ``parts``: addresses of the same for
+items, of a dict for keys and values."""
+HOLDS_NOTHING, HOLDS_ITEMS, HOLDS_EACH, HOLDS_PAIRS = range(4)
+"""Kinds of `CONTENTS`: of a number or a text, of a list, of a tuple, of a dict."""
 GRAPH_CELL = words_layout("ptr function, ptr error, i64 user, i64 served, i64 long")
 """What the callable of a compiled graph refers to: the function's address, the error callable, the context's word of
 that name, how often the function was called, and whether the last call was so long that the next gives up the GIL at

@@ -16,6 +16,7 @@ from flambeau.codegen.callable_type import MISSED, DispatchStub, missed
 from flambeau.codegen.layouts import ARRAY_CELL
 from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import conversion_to_arrays, has_arrays_beside_others, is_array_itself
+from flambeau.jit.container_contents import ContainerContents
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass
 
@@ -23,6 +24,8 @@ TO_ARRAY: Final = np.asarray
 """What makes arrays without dimensions of scalars."""
 Classes = tuple[type | None, ...]
 """The class that each argument must have in calls like one; None where the program declares what it takes."""
+Contents = tuple[ContainerContents | None, ...]
+"""What each argument must hold, where its class does not tell."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Parameters:
 
 
 def array_call(
-    stub: DispatchStub, parameters: Parameters, classes: Classes, type_: Type | None
+    stub: DispatchStub, parameters: Parameters, classes: Classes, contents: Contents, type_: Type | None
 ) -> Callable[..., Any]:
     """A callable that serves calls by the fast paths of a program.
 
@@ -59,6 +62,7 @@ def array_call(
         stub: has the fast paths.
         parameters: of the program.
         classes: what arguments must be, None for what the program looks at.
+        contents: what they must hold besides; none of any where it is empty.
         type_: of the result, in which arrays are arrays of NumPy; None where there are none.
     """
     conversion = None if type_ is None else conversion_to_arrays(type_)
@@ -70,29 +74,36 @@ def array_call(
         scalar_words = words(*scalars)
         default_words = words(*[0 if value is MISSED else id(value) for value in parameters.defaults])
         names = words(*map(id, parameters.names))
+        holds = [None if c is None else c.packed() for c in contents]
+        contents_words = words(*[0 if h is None else ctypes.addressof(h[0]) for h in holds])
         cell = ARRAY_CELL.pack(
             targets=ctypes.addressof(stub.cell), count=count, positional=parameters.positional,
             names=ctypes.addressof(names), classes=ctypes.addressof(class_words),
+            contents=ctypes.addressof(contents_words) if any(holds) else 0,
             scalars=ctypes.addressof(scalar_words) if any(scalars) else 0, to_array=id(TO_ARRAY),
             defaults=ctypes.addressof(default_words), conversion=0 if conversion is None else id(conversion),
             is_array=is_array_itself(type_), is_tuple=has_arrays_beside_others(type_), error=id(raise_for_arrays),
         )  # fmt: skip
-        kept = (TO_ARRAY, stub, classes, parameters, conversion, class_words, scalar_words, default_words, names, cell)
+        kept = (TO_ARRAY, stub, classes, parameters, conversion, class_words, scalar_words, default_words, names, cell,
+                holds, contents_words)  # fmt: skip
         native = native_call.make_for_arrays(ctypes.addressof(cell), missed, kept)
         if native is not None:
             return native
-    return in_python(stub, parameters, classes, conversion)
+    return in_python(stub, parameters, classes, contents, conversion)
 
 
 def in_python(
-    stub: DispatchStub, parameters: Parameters, classes: Classes, conversion: Callable[[Any], Any] | None
-) -> Callable[..., Any]:
+    stub: DispatchStub, parameters: Parameters, classes: Classes, contents: Contents,
+    conversion: Callable[[Any], Any] | None,
+) -> Callable[..., Any]:  # fmt: skip
     """What the native callable does, in Python."""
     scalars = _scalars(classes)
 
     def serve(*passed: Any, **named: Any) -> Any:
         args = parameters.by_place(passed, named)
         if args is None or any(c is not None and type(a) is not c for c, a in zip(classes, args, strict=True)):
+            return MISSED
+        if any(c is not None and not c.is_in(a) for c, a in zip(contents, args, strict=False)):
             return MISSED
         args = tuple([TO_ARRAY(a) if is_scalar else a for is_scalar, a in zip(scalars, args, strict=True)])
         target = stub.target

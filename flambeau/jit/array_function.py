@@ -28,6 +28,7 @@ from flambeau.jit.array_calls import Classes, Parameters, array_call
 from flambeau.jit.array_errors import FAILED, array_error
 from flambeau.jit.array_results import as_arrays
 from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.container_contents import contents_of
 from flambeau.jit.dtype_arguments import code_or_value, is_dtype, type_of_dtype
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.latest_variant import LatestVariant
@@ -235,13 +236,18 @@ class ArrayFunction(LatestVariant):
         """Have calls like this one go by the fast paths of a variant; not where they cannot tell what lies in an
         argument.
         """
-        if args is None or not all(map(_is_seen_natively, pattern)):
+        contents = [contents_of(part) for part in pattern]
+        is_seen = [_is_seen_natively(part) or c is not None for part, c in zip(pattern, contents, strict=True)]
+        if args is None or not all(is_seen):
             self.stub.target = None
             return
         parts = iter(pattern)
         classes = tuple([_class_of(args[k], next(parts)) if is_array else None for is_array, k, _ in self._arrays])
         if self._served is None or self._served[:2] != (variant, classes):
-            serve = array_call(variant._executor.stub, self._parameters, classes, variant.script_function.result)
+            inside = iter(contents)
+            held = tuple([next(inside) if is_array else None for is_array, _, _ in self._arrays])
+            result = variant.script_function.result
+            serve = array_call(variant._executor.stub, self._parameters, classes, held, result)
             self._served = (variant, classes, serve)
             native_call.go_native(self, "forward_named")
         self.stub.target = self._served[2]

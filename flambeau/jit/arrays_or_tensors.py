@@ -31,6 +31,8 @@ from flambeau.util.native_type import let_instances_be_native
 
 _ITEMS: Final = frozenset((bool, int, float, complex, np.ndarray, np.float64, np.float32, str, type(None)))
 _CONTAINERS: Final = frozenset((list, tuple, dict, set))
+_PLAIN: Final = frozenset((bool, int, float, complex, str, type(None)))
+"""Classes of what holds nothing."""
 
 
 class ArraysOrTensors(ScriptFunction):
@@ -136,7 +138,7 @@ def _has_arrays(values: Iterable[Any]) -> bool:
     for value in values:
         kind = type(value)
         inside = value.values() if kind is dict else value if kind in _CONTAINERS else ()
-        if isinstance(value, np.ndarray) or _has_arrays(inside):
+        if isinstance(value, np.ndarray) or (not _PLAIN.issuperset(map(type, inside)) and _has_arrays(inside)):
             return True
     return False
 
@@ -147,6 +149,7 @@ def _has_tensors(values: Iterable[Any]) -> bool:
         kind = type(value)
         if kind in _ITEMS or isinstance(value, np.ndarray | np.generic) or is_dtype(value):
             continue
-        if kind not in _CONTAINERS or _has_tensors(value.values() if kind is dict else value):
+        inside = value.values() if kind is dict else value if kind in _CONTAINERS else ()
+        if kind not in _CONTAINERS or (not _PLAIN.issuperset(map(type, inside)) and _has_tensors(inside)):
             return True
     return False

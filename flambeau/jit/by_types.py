@@ -144,7 +144,8 @@ def _kind(value: Any) -> Hashable:
     elif kind is dict:
         key = (dict, frozenset(map(type, value)), frozenset(map(_kind, value.values())))
     elif kind is list:
-        key = (list, frozenset(map(_kind, value)))
+        classes = frozenset(map(type, value))
+        key = (list, classes if classes <= _SIMPLE else frozenset(map(_kind, value)))
     elif isinstance(value, tuple):
         key = (kind, tuple(map(_kind, value)))
     elif kind not in _SIMPLE and not _is_registered(kind):
@@ -163,4 +164,6 @@ def _has_tensors(value: Any) -> bool:
         return any(map(_has_tensors, value.values()))
     if _is_registered(type(value)):
         return any(map(_has_tensors, REGISTERED[type(value)].opened(value)[0]))
-    return isinstance(value, Tensor) or (isinstance(value, list | tuple) and any(map(_has_tensors, value)))
+    if isinstance(value, list | tuple):
+        return not _SIMPLE.issuperset(map(type, value)) and any(map(_has_tensors, value))
+    return isinstance(value, Tensor)

@@ -88,8 +88,40 @@ def tuple_type(cls: type, types: Sequence[Type | None]) -> TupleType | None:
     return type_
 
 
+def merged(patterns: Collection[Any]) -> Any:
+    """One pattern for items of which each has its own: what holds nothing is like the others. None where they differ.
+
+    >>> merged([(tuple, (str, (list, frozenset({int})))), (tuple, (str, (list, frozenset())))])
+    (<class 'tuple'>, (<class 'str'>, (<class 'list'>, frozenset({<class 'int'>}))))
+    """
+    kinds = {pattern[0] if isinstance(pattern, tuple) else pattern for pattern in patterns}
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if not isinstance(kind, type) or not all(isinstance(pattern, tuple) for pattern in patterns):
+        return next(iter(patterns)) if len(set(patterns)) == 1 else None
+    inners = [inner for _, inner in patterns]
+    if kind in (list, set):
+        item = merged({part for inner in inners for part in inner})
+        if not any(inners):
+            return kind, frozenset()
+        return None if item is None else (kind, frozenset({item}))
+    if kind is dict:
+        keys, values = (merged({pair[k] for inner in inners for pair in inner}) for k in range(2))
+        if not any(inners):
+            return dict, frozenset()
+        return None if keys is None or values is None else (dict, frozenset({(keys, values)}))
+    if not issubclass(kind, tuple) or len(set(map(len, inners))) != 1:
+        return next(iter(patterns)) if len(set(patterns)) == 1 else None
+    parts = [merged(set(parts)) for parts in zip(*inners, strict=True)]
+    return None if None in parts else (kind, tuple(parts))
+
+
 def _common(patterns: Collection[Any]) -> Type | None:
     """The type of all; what holds nothing is of the type of the others, where these are of its kind."""
+    one = merged(patterns)
+    if one is not None and len(patterns) > 1:
+        return container_type(one)
     filled = [pattern for pattern in patterns if pattern not in _EMPTY]
     types = [container_type(pattern) for pattern in filled]
     if not types:

@@ -37,6 +37,7 @@ from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.open_function import OpenFunction
 from flambeau.jit.overloads import refuse_direct
+from flambeau.jit.python_values import is_of_python_values
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_registry import REGISTRY
 from flambeau.jit.torch_counterparts import MODULE_OF_TORCH, is_torch_module
@@ -371,6 +372,7 @@ def _of_calls(
         return of_arrays
     if reads_containers(fn):
         return OpenFunction(fn, _template_of(fn), options, refusal)
-    if meaning is not Meaning.TENSORS and has_meaning_of_containers(of_arrays):
+    is_of_calls = meaning is not Meaning.TENSORS
+    if is_of_calls and (has_meaning_of_containers(of_arrays) or is_of_python_values(fn, refusal)):
         return of_arrays
     raise furthest(refusals, refusal, is_numpys=meaning is Meaning.NUMPY) from None

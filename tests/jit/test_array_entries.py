@@ -33,9 +33,9 @@ def both(
     conversion = None if type_ is None else conversion_to_arrays(type_)
     names = tuple(map(sys.intern, "xyz"[: len(classes)]))
     parameters = Parameters(names, len(names) if positional is None else positional, defaults)
-    native = array_call(stub, parameters, classes, type_)
+    native = array_call(stub, parameters, classes, (), type_)
     assert isinstance(native, native_call._callable_type())
-    return [native, in_python(stub, parameters, classes, conversion)]
+    return [native, in_python(stub, parameters, classes, (), conversion)]
 
 
 def test_missing_arguments_are_defaults_and_other_classes_are_missed() -> None:

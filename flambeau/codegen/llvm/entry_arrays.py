@@ -1,7 +1,8 @@
 """The native entry of programs on arrays: arguments may have names and defaults, tensors that come back are arrays.
 
-What a callable serves is data (`layouts.ARRAY_CELL`): arguments of the classes that the program was compiled for, which
-go to the fast paths of the program, NumPy's scalars as arrays without dimensions. It gives ``missed`` for others.
+What a callable serves is data (`layouts.ARRAY_CELL`): arguments of the classes that the program was compiled for, with
+such contents (`entry_contents`), which go to the fast paths of the program, NumPy's scalars as arrays without
+dimensions. It gives ``missed`` for others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder
 from flambeau.codegen.llvm.checked_emitter import NULL, word
 from flambeau.codegen.llvm.emitter import Value
 from flambeau.codegen.llvm.entry import ARGUMENT_COUNT, new_module
+from flambeau.codegen.llvm.entry_contents import add_holds
 from flambeau.codegen.llvm.entry_forward import try_each
 from flambeau.codegen.llvm.tensor_objects import plain_array
 
@@ -24,6 +26,7 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
     _add_raise_error(m)
     _add_answer(m)
     _add_with_scalars(m)
+    add_holds(m, layouts)
     f = m.function("ptr arrays", "ptr self", "ptr args", "i64 nargsf", "ptr names", exported=True)
     self, _, nargsf, _ = f.parameters
     cell = f.get(self, layouts.callable, "cell")
@@ -35,6 +38,11 @@ def arrays_module(layouts: ObjectLayouts) -> ModuleBuilder:
         wanted = f.word_of(f.get(cell, ARRAY_CELL, "classes"), k, "ptr")
         actual = f.get(f.word_of(arguments, k, "ptr"), layouts.object, "type")
         f.require(f.op("or", f.is_null(wanted), f.compare("eq", wanted, actual)), "miss")
+    contents = f.get(cell, ARRAY_CELL, "contents")
+    with f.when(f.compare("ne", contents, NULL)), f.loop(count) as k:
+        wanted = f.word_of(contents, k, "ptr")
+        with f.when(f.compare("ne", wanted, NULL)):
+            f.require(f.call("has_contents", wanted, f.word_of(arguments, k, "ptr")), "miss")
     with f.when(f.compare("ne", f.get(cell, ARRAY_CELL, "scalars"), NULL)):
         f.ret(f.call("with_scalars", cell, arguments, count))
 
