@@ -6,11 +6,13 @@ sorted(x, key=len)    →    the list of keys, then python::sorted_by(%x, %keys,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 
 from flambeau.frontend.closures.call_arguments import Argument
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.builtins.library_functions import call_library
 from flambeau.frontend.emit.call_expressions import emit_arguments
+from flambeau.frontend.emit.comparisons import compare
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.implicit_conversions import pack_list
 from flambeau.frontend.emit.loop_iterations import emit_for
@@ -108,6 +110,8 @@ def _extreme_item(e: Emitter, tree: Apply, name: str) -> Value:
     if is_number(type_):
         text = f"'{type_.annotation}' object is not iterable: {name}(a, b) compares numbers"
         raise CompileError(text, tree.args[0].range)
+    if isinstance(type_, ListType) and isinstance(type_.element, TupleType) and _is_of_numbers(type_.element):
+        return _item_of_extreme_key(e, where, value, value, name)
     if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
         check_sortable(e, where, value)
         return call_operator(e, where, "python::extreme", [value, e.constant(name == "max")])
@@ -117,7 +121,12 @@ def _extreme_item(e: Emitter, tree: Apply, name: str) -> Value:
 def _extreme_of(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value | None:
     """The least or the greatest of several values; None where the operator finds it."""
     element = values[0].static_type
-    if isinstance(element, StringType | TupleType | NamedType) and all(v.static_type == element for v in values):
+    is_one_type = all(v.static_type == element for v in values)
+    if is_one_type and isinstance(element, TupleType) and _is_of_numbers(element):
+        return _extreme_tuple(e, where, values, name)
+    if is_one_type and element == BOOL and not any(isinstance(v.static_type, ElementBool) for v in values):
+        return reduce(partial(_joined, e, where, name), values)
+    if is_one_type and isinstance(element, StringType | TupleType | NamedType):
         items = e.emit("prim::ListConstruct", values, ListType(element))
         check_sortable(e, where, items)
         return call_operator(e, where, "python::extreme", [items, e.constant(name == "max")])
@@ -132,12 +141,26 @@ def _extreme_bool(e: Emitter, where: SourceRange, values: Sequence[Value], name:
     """The least or the greatest of bools of arrays. Raises CompileError where numbers are among them."""
     if not all(v.static_type == BOOL for v in values):
         raise CompileError(BOOLS.format(name=name), where)
-    result, *others = values
-    for value in others:
-        joined_by = "aten::__or__" if name == "max" else "aten::__and__"
-        result = call_operator(e, where, joined_by, [result, value])
+    result = reduce(partial(_joined, e, where, name), values)
     result.set_type(element_of(BOOL, *(kind for v in values for kind in kinds_of(v.static_type))))
     return result
+
+
+def _joined(e: Emitter, where: SourceRange, name: str, a: Value, b: Value) -> Value:
+    """The less or the greater of two bools."""
+    return call_operator(e, where, "aten::__or__" if name == "max" else "aten::__and__", [a, b])
+
+
+def _extreme_tuple(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+    """The first of the least or the greatest of tuples of numbers."""
+    best, *others = values
+    for value in others:
+        is_better = compare(e, where, "<" if name == "min" else ">", value, best)
+        node = e.graph.insert("prim::If", (is_better,), (value.static_type,))
+        for chosen in (value, best):
+            node.add_block().add_return(chosen)
+        best = node.result()
+    return best
 
 
 def _compares_elements(values: Sequence[Value]) -> bool:
@@ -205,21 +228,25 @@ def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
     keys = _keys(e, tree, items, options)
 
     def found() -> Value:
-        if not _are_of_numbers(keys):
+        element = keys.static_type.element if isinstance(keys.static_type, ListType) else NONE
+        if not _is_of_numbers(element):
             return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
-        where = tree.callee.range
-        finder = vars(extremes)["place_of_largest" if name == "max" else "place_of_least"]
-        index = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
-        return call_operator(e, where, "aten::__getitem__", [items, index])
+        return _item_of_extreme_key(e, tree.callee.range, items, keys, name)
 
     return _or_default(e, tree, name, items, options["default"], found) if "default" in options else found()
 
 
-def _are_of_numbers(keys: Value) -> bool:
-    """Whether keys are numbers, or tuples of them."""
-    element = keys.static_type.element if isinstance(keys.static_type, ListType) else NONE
-    parts = element.elements if isinstance(element, TupleType) and element.elements else (element,)
+def _is_of_numbers(type_: Type) -> bool:
+    """Whether something is a number, or a tuple of some."""
+    parts = type_.elements if isinstance(type_, TupleType) and type_.elements else (type_,)
     return all(isinstance(part, IntType | FloatType | BoolType) for part in parts)
+
+
+def _item_of_extreme_key(e: Emitter, where: SourceRange, items: Value, keys: Value, name: str) -> Value:
+    """The first item of those that have the least or the greatest key."""
+    finder = vars(extremes)["place_of_largest" if name == "max" else "place_of_least"]
+    index = call_library(e, where, finder, [Argument(SimpleValue(keys), where)], {}).as_value(e, where)
+    return call_operator(e, where, "aten::__getitem__", [items, index])
 
 
 def _packed(e: Emitter, tree: Apply, name: str) -> Value:
