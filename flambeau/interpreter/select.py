@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from flambeau.ir.graph import Node
 from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import ClassType, InterfaceType
+from flambeau.schema.types import ClassType, InterfaceType, NoneType
 from flambeau.util.record import dataclass
 
 SUBGRAPH = "Subgraph"
@@ -62,6 +63,19 @@ def select(node: Node) -> Selected:
     if definition.full_name in _INLINE:
         return Selected(_INLINE[definition.full_name], definition.kernel)
     return Selected(Op.CALL, definition.kernel)
+
+
+def _identity(of_python: Callable[[Any, Any], bool]) -> Callable[[Node], Selected]:
+    """`is` or `is not`: Python's own where an operand is None or an object, which are the very ones or not."""
+
+    def selected(node: Node) -> Selected:
+        is_plain = any(isinstance(v.static_type, NoneType | ClassType) for v in node.operands)
+        definition = node.definition
+        if definition is None:
+            raise structural.missing(node)
+        return Selected(Op.CALL, of_python if is_plain else definition.kernel)
+
+    return selected
 
 
 def _subroutine(node: Node) -> Function:
@@ -127,6 +141,8 @@ _SPECIAL: dict[str, Callable[[Node], Selected]] = {
     "prim::DictConstruct": lambda node: Selected(Op.DICT),
     "prim::TupleUnpack": _unpack,
     "prim::ListUnpack": _unpack,
+    "aten::__is__": _identity(operator.is_),
+    "aten::__isnot__": _identity(operator.is_not),
     "prim::GetAttr": _get,
     "prim::SetAttr": _set,
     "prim::CallFunction": _call_function,

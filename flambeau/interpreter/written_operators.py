@@ -18,7 +18,8 @@ WRITTEN: Final[dict[Any, str]] = {
     operator.add: "{} + {}", operator.sub: "{} - {}", operator.mul: "{} * {}", operator.neg: "-{}",
     operator.lt: "{} < {}", operator.le: "{} <= {}", operator.gt: "{} > {}", operator.ge: "{} >= {}",
     operator.eq: "{} == {}", operator.ne: "{} != {}", operator.and_: "{} & {}", operator.or_: "{} | {}",
-    operator.xor: "{} ^ {}", operator.not_: "not {}", operator.getitem: "{}[{}]",
+    operator.xor: "{} ^ {}", operator.not_: "not {}", operator.getitem: "{}[{}]", operator.is_: "{} is {}",
+    operator.is_not: "{} is not {}",
 }  # fmt: skip
 """Python's functions as Python writes them."""
 OF_CONTAINERS: Final[dict[Any, str]] = {operator.contains: "{1} in {0}", dict.get: "{0}.get({1}{2})"}

@@ -94,6 +94,9 @@ def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> boo
     if makes_sets:
         trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in _OF_SETS)]
     of_texts = {id(tree.callee) for tree in trees if isinstance(tree, Apply) and _splits_text(tree)}
+    classes = [v for v in named.values() if isinstance(v, type) and not _is_of_library(v) and not issubclass(v, Module)]
+    methods = {name for cls in classes for name in vars(cls)}
+    trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in methods)]
     if any(_says_tensor(tree, named) for tree in trees if id(tree) not in of_texts):
         return True
     return any(_stands_for_tensors(value, seen) for value in named.values() if not isinstance(value, types.ModuleType))

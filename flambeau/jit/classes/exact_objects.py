@@ -67,7 +67,10 @@ def _has_exact_attributes(one: Any, attributes: _Attributes, waiting: Waiting) -
         values = attributes.read(one)
     except AttributeError:
         return False
-    return all(test(part, waiting) for test, part in zip(attributes.tests, values, strict=True))
+    for test, part in zip(attributes.tests, values, strict=True):  # noqa: SIM110 - a generator takes as long again
+        if not test(part, waiting):
+            return False
+    return True
 
 
 def _attributes_of(definition: ClassDefinition) -> _Attributes:
@@ -87,6 +90,8 @@ def _test(type_: t.Type) -> Test:
     match type_:
         case t.IntType():
             return lambda value, waiting: type(value) is int and INT_MIN <= value <= INT_MAX
+        case t.OptionalType(t.ClassType() as element) if element.definition and element.definition.has_instances:
+            return _test_object_or_none(element.definition)
         case t.OptionalType(element):
             inner = _test(element)
             return lambda value, waiting: value is None or inner(value, waiting)
@@ -128,6 +133,20 @@ def _test_tuple(tests: Sequence[Test]) -> Test:
         and len(value) == len(tests)
         and all(test(item, waiting) for test, item in zip(tests, value, strict=True))
     )
+
+
+def _test_object_or_none(definition: ClassDefinition) -> Test:
+    """One function for the links of trees and lists, which are most of what is looked at."""
+
+    def test(value: Any, waiting: Waiting) -> bool:
+        if value is None:
+            return True
+        if type(value) is not definition.python:
+            return False
+        waiting.append((value, definition))
+        return True
+
+    return test
 
 
 def _test_object(definition: ClassDefinition) -> Test:
