@@ -6,7 +6,7 @@ Where to look (`*` stands for several files):
   `_decompositions`; the object that comes of it: `function`; calls: `arguments`, `value_conversion`,
   `structured_calls`; units of text: `compilation_unit`
 - functions without annotations: `unannotated`, `by_types`, `open_function`, `open_containers`, `container_reads`,
-  `variants`, `latest_variant`
+  `container_contents`, `python_values`, `variants`, `latest_variant`
 - of arrays or of tensors: `arrays_or_tensors`, `array_meaning`, `array_function`, `functions_of_arrays`; their
   arguments, results, errors: `array_*`; `vectorize`
 - in programs: `helpers`, `blocks`, `block_decorators`, `gradient_classes`, `containers`, `eager_isinstance`,
