@@ -245,9 +245,9 @@ class ArrayFunction(LatestVariant):
         classes = tuple([_class_of(args[k], next(parts)) if is_array else None for is_array, k, _ in self._arrays])
         if self._served is None or self._served[:2] != (variant, classes):
             inside = iter(contents)
-            held = tuple([next(inside) if is_array else None for is_array, _, _ in self._arrays])
+            expected = tuple([next(inside) if is_array else None for is_array, _, _ in self._arrays])
             result = variant.script_function.result
-            serve = array_call(variant._executor.stub, self._parameters, classes, held, result)
+            serve = array_call(variant._executor.stub, self._parameters, classes, expected, result)
             self._served = (variant, classes, serve)
             native_call.go_native(self, "forward_named")
         self.stub.target = self._served[2]

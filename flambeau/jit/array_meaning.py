@@ -11,7 +11,7 @@ not have.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -94,12 +94,17 @@ def _is_of_tensors(fn: types.FunctionType, seen: set[types.FunctionType]) -> boo
     if makes_sets:
         trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in _OF_SETS)]
     of_texts = {id(tree.callee) for tree in trees if isinstance(tree, Apply) and _splits_text(tree)}
-    classes = [v for v in named.values() if isinstance(v, type) and not _is_of_library(v) and not issubclass(v, Module)]
-    methods = {name for cls in classes for name in vars(cls)}
-    trees = [tree for tree in trees if not (isinstance(tree, Select) and tree.name in methods)]
+    trees = _without_own_methods(trees, named)
     if any(_says_tensor(tree, named) for tree in trees if id(tree) not in of_texts):
         return True
     return any(_stands_for_tensors(value, seen) for value in named.values() if not isinstance(value, types.ModuleType))
+
+
+def _without_own_methods(trees: Sequence[Tree], named: Mapping[str, Any]) -> list[Tree]:
+    """All but the methods that a class of the user's has, whose names may be those of tensors' methods."""
+    classes = [v for v in named.values() if isinstance(v, type) and not _is_of_library(v) and not issubclass(v, Module)]
+    methods = {name for cls in classes for name in vars(cls)}
+    return [tree for tree in trees if not (isinstance(tree, Select) and tree.name in methods)]
 
 
 def _says_tensor(tree: Tree, named: Mapping[str, Any]) -> bool:

@@ -98,23 +98,26 @@ def merged(patterns: Collection[Any]) -> Any:
     if len(kinds) != 1:
         return None
     kind = kinds.pop()
-    if not isinstance(kind, type) or not all(isinstance(pattern, tuple) for pattern in patterns):
-        return next(iter(patterns)) if len(set(patterns)) == 1 else None
-    inners = [inner for _, inner in patterns]
-    if kind in (list, set):
-        item = merged({part for inner in inners for part in inner})
-        if not any(inners):
-            return kind, frozenset()
-        return None if item is None else (kind, frozenset({item}))
-    if kind is dict:
-        keys, values = (merged({pair[k] for inner in inners for pair in inner}) for k in range(2))
-        if not any(inners):
-            return dict, frozenset()
-        return None if keys is None or values is None else (dict, frozenset({(keys, values)}))
-    if not issubclass(kind, tuple) or len(set(map(len, inners))) != 1:
-        return next(iter(patterns)) if len(set(patterns)) == 1 else None
-    parts = [merged(set(parts)) for parts in zip(*inners, strict=True)]
-    return None if None in parts else (kind, tuple(parts))
+    inners = [pattern[1] for pattern in patterns if isinstance(pattern, tuple)]
+    if kind in (list, set, dict) and len(inners) == len(patterns):
+        return _merged_containers(kind, inners)
+    if isinstance(kind, type) and issubclass(kind, tuple) and len(set(map(len, inners))) == 1:
+        parts = [merged(set(parts)) for parts in zip(*inners, strict=True)]
+        return None if None in parts else (kind, tuple(parts))
+    return next(iter(patterns)) if len(set(patterns)) == 1 else None
+
+
+def _merged_containers(kind: type, inners: Sequence[Collection[Any]]) -> Any:
+    """The same of lists, sets or dicts with these items."""
+    if not any(inners):
+        return kind, frozenset()
+    items = {item for inner in inners for item in inner}
+    if kind is not dict:
+        item = merged(items)
+    else:
+        pair = tuple([merged(set(column)) for column in zip(*items, strict=True)])
+        item = None if None in pair else pair
+    return None if item is None else (kind, frozenset({item}))
 
 
 def _common(patterns: Collection[Any]) -> Type | None:

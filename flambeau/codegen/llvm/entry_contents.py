@@ -40,8 +40,8 @@ def add_holds(m: ModuleBuilder, layouts: ObjectLayouts) -> None:
     position, key, value = f.variable(0), f.variable(NULL), f.variable(NULL)
     with f.loop(count):
         f.return_unless(f.compare("ne", f.call("PyDict_Next", object_, position, key, value), 0), FALSE)
-        for place, part in enumerate((key, value)):
-            _require_part(f, layouts, f.word_of(parts, place, "ptr"), f.load(part, "ptr"))
+        for index, part in enumerate((key, value)):
+            _require_part(f, layouts, f.word_of(parts, index, "ptr"), f.load(part, "ptr"))
     f.ret(TRUE)
     f = m.function("i1 has_contents", "ptr contents", "ptr object")
     contents, object_ = f.parameters
