@@ -275,5 +275,5 @@ def test_tensors_of_one_element_are_numbers_in_a_list():
     assert fb.tensor([fb.tensor([1]), fb.tensor([2])]).shape == (2,)
     assert fb.tensor([fb.tensor([1.5]), 1j]).dtype == fb.complex64
     assert fb.tensor([fb.tensor([1, 2]), fb.tensor([3, 4])]).shape == (2, 2)
-    with pytest.raises(ValueError, match="only one element tensors .* flambeau.stack"):
+    with pytest.raises(ValueError, match=r"only one element tensors .* flambeau\.stack"):
         fb.tensor([3, fb.tensor([1, 2])])
