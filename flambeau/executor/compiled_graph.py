@@ -15,13 +15,13 @@ from flambeau.analysis.effects import own_writes
 from flambeau.codegen.callable_type import MISSED, missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import result_types
-from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
+from flambeau.codegen.graph.entry.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.graph.exit_points import ExitPoint
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
-from flambeau.codegen.graph.object_arguments import NotNativeError, refuse_unpacked
-from flambeau.codegen.graph.object_entry import ObjectEntry, make_object_entry
+from flambeau.codegen.graph.objects.object_arguments import NotNativeError, refuse_unpacked
+from flambeau.codegen.graph.objects.object_entry import ObjectEntry, make_object_entry
 from flambeau.codegen.graph.read_function import ReadFunction
 from flambeau.codegen.graph.representation import Array, Listed, Mapped, Representation, Tupled, has_text, holds_objects
 from flambeau.codegen.inline_cache import InlineCache

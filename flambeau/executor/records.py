@@ -29,7 +29,7 @@ from flambeau.autodiff.eager_gradient import EagerGradient
 from flambeau.autodiff.graph_gradient import Gradient
 from flambeau.codegen.graph import representation
 from flambeau.codegen.graph.native import Linkage
-from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.codegen.graph.tensors.tensor_constants import TensorConstant
 from flambeau.codegen.kept_codes import KeptCode, KeptCodes
 from flambeau.codegen.kernel import nest
 from flambeau.codegen.launch_image import LaunchImage

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.codegen import available, native_call
-from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
+from flambeau.codegen.graph.entry.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.executor import background, stored
 from flambeau.executor.eager import machine

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.graph import result_types, ufunc
+from flambeau.codegen.graph import result_types
+from flambeau.codegen.graph.entry import ufunc
+from flambeau.codegen.graph.entry.ufunc_loop import Kind
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation
-from flambeau.codegen.graph.ufunc_loop import Kind
 from flambeau.executor.options import BackendName, Options
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script import script_function, script_with

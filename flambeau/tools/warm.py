@@ -14,7 +14,7 @@ from typing import Any, Final
 import flambeau
 from flambeau import nn
 from flambeau.codegen import native_call
-from flambeau.codegen.graph.group_runner import group_runner_address
+from flambeau.codegen.graph.groups.group_runner import group_runner_address
 from flambeau.codegen.graph.routines.library import routine_addresses
 from flambeau.codegen.llvm.object_cache import object_cache
 from flambeau.schema.dtype import DType

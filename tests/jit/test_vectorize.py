@@ -301,7 +301,8 @@ def test_random_elements(seed: int) -> None:
 
 
 def test_the_loop_is_made_of_vectors() -> None:
-    from flambeau.codegen.graph import result_types, ufunc
+    from flambeau.codegen.graph import result_types
+    from flambeau.codegen.graph.entry import ufunc
     from flambeau.codegen.llvm.engine import engine
     from flambeau.schema.types import FloatType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from flambeau.codegen.graph.abi import NO_STACK
+from flambeau.codegen.graph.entry.abi import NO_STACK
 from flambeau.codegen.graph.runtime import BLOCKS
 from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT, WORD
 from flambeau.codegen.llvm.builder import ModuleBuilder

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.containers.lists import list_of
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
-from flambeau.codegen.graph.lists import list_of
 from flambeau.codegen.graph.module import MOST_CALLEES, Callee, NewCalleeError, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import Array, Element, Listed, Representation, Tupled, Unknown, llvm_words

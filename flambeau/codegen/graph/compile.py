@@ -13,8 +13,8 @@ import contextlib
 from collections.abc import Callable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.codegen.graph import lists, memory, native_values
-from flambeau.codegen.graph.class_fields import has_learned
+from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.containers import lists
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText, Observer
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import (
@@ -26,6 +26,7 @@ from flambeau.codegen.graph.module import (
     UnknownResultError,
 )
 from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
+from flambeau.codegen.graph.objects.class_fields import has_learned
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import (
     Array,
@@ -40,7 +41,7 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.graph.results import declared_rep
 from flambeau.codegen.graph.runtime import POLL_INTERVAL
 from flambeau.codegen.graph.slots import Assumptions, WidenError
-from flambeau.codegen.graph.tensor_constants import refuse_shared
+from flambeau.codegen.graph.tensors.tensor_constants import refuse_shared
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register

@@ -15,7 +15,7 @@ from typing import Any
 
 from flambeau.codegen.graph import memory
 from flambeau.codegen.graph.compile import compile_function
-from flambeau.codegen.graph.foreign_code import ForeignCode
+from flambeau.codegen.graph.entry.foreign_code import ForeignCode
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.codegen.graph.lanes_emitter import LaneEmitter
+from flambeau.codegen.graph.loops.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.module import Module
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.scope import DrawSlot, Scope

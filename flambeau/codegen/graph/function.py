@@ -15,34 +15,29 @@ from typing import Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect
-from flambeau.codegen.graph import (
-    abi,
-    call_stack,
-    dicts,
-    group_runner,
-    lists,
-    memory,
-    native_values,
-    teams,
-    tensor_constants,
-)
-from flambeau.codegen.graph.class_fields import LearnedFields
-from flambeau.codegen.graph.control import HINTS
-from flambeau.codegen.graph.draw_slots import give_back, new_slot
+from flambeau.codegen.graph import call_stack, memory, native_values
+from flambeau.codegen.graph.containers import dicts, lists
+from flambeau.codegen.graph.entry import abi
+from flambeau.codegen.graph.entry.foreign_code import ForeignCode
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
-from flambeau.codegen.graph.foreign_code import ForeignCode
-from flambeau.codegen.graph.lanes_emitter import LaneEmitter
+from flambeau.codegen.graph.groups import group_runner
 from flambeau.codegen.graph.lifetimes import SAME_VALUE
-from flambeau.codegen.graph.loops import emit_loop
+from flambeau.codegen.graph.loops import teams
+from flambeau.codegen.graph.loops.control import HINTS
+from flambeau.codegen.graph.loops.lanes_emitter import LaneEmitter
+from flambeau.codegen.graph.loops.loops import emit_loop
 from flambeau.codegen.graph.lowerings import lower
 from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, UnknownResultError
 from flambeau.codegen.graph.native_values import CannotCompileError, OptionalValue, words_of
+from flambeau.codegen.graph.objects.class_fields import LearnedFields
+from flambeau.codegen.graph.random.draw_slots import give_back, new_slot
 from flambeau.codegen.graph.representation import Representation, llvm_words
 from flambeau.codegen.graph.runtime import METADATA, POLL_INTERVAL, PREFIX, ask_text, clock_text, runtime_text
 from flambeau.codegen.graph.scope import Scope
 from flambeau.codegen.graph.side_exits import SideExits
 from flambeau.codegen.graph.slots import Assumptions, Slots
-from flambeau.codegen.graph.tensor_constants import TensorConstant, refuse_shared
+from flambeau.codegen.graph.tensors import tensor_constants
+from flambeau.codegen.graph.tensors.tensor_constants import TensorConstant, refuse_shared
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.layouts import CONTEXT

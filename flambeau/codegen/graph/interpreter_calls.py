@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.codegen.graph import memory, native_values, result_types
-from flambeau.codegen.graph.draw_slots import give_back
 from flambeau.codegen.graph.emitted_function import EmittedFunction
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, words_of
+from flambeau.codegen.graph.random.draw_slots import give_back
 from flambeau.codegen.graph.representation import Array, Element, Representation, holds_objects, llvm_words, word_count
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Node, Value

@@ -8,34 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph import (
-    arrays,
-    axes,
-    bags,
-    calls,
-    choices,
-    complex_arrays,
-    complex_functions,
-    complex_matrices,
-    complex_numbers,
-    complex_scalars,
-    copies,
-    creation,
-    diagonals,
+from flambeau.codegen.graph import calls, identity, memory, moves
+from flambeau.codegen.graph.containers import (
     dicts,
-    distances,
-    distinct,
-    element_indexes,
-    exact_functions,
-    factors,
-    float_parts,
-    fourier_transforms,
-    gamma_functions,
-    gather,
-    generator_draws,
-    groups,
-    hoisted_bounds_checks,
-    identity,
     list_changes,
     list_comparisons,
     list_folds,
@@ -43,38 +18,21 @@ from flambeau.codegen.graph import (
     list_sorting,
     listed_elements,
     lists,
-    matrices,
-    memory,
-    moves,
-    number_formats,
-    numpy_array_draws,
-    objects,
-    ordered_lines,
-    packing,
-    part_writes,
-    picked_losses,
-    pieces,
-    pointwise,
-    rearranging,
-    reordered,
-    repeats,
-    resized_views,
-    running_folds,
-    scatter,
     sets,
-    sorting,
-    tensor_draws,
-    tensor_literals,
-    text_formats,
-    text_numbers,
-    text_parts,
-    texts,
-    triangular,
-    whole_numbers,
-    writes,
 )
 from flambeau.codegen.graph.emitted_function import EmittedFunction
-from flambeau.codegen.graph.foreign import call
+from flambeau.codegen.graph.entry.foreign import call
+from flambeau.codegen.graph.groups import groups
+from flambeau.codegen.graph.linear_algebra import (
+    complex_matrices,
+    diagonals,
+    distances,
+    factors,
+    fourier_transforms,
+    matrices,
+    triangular,
+)
+from flambeau.codegen.graph.loops import hoisted_bounds_checks
 from flambeau.codegen.graph.lowering_tables import (
     Lowering,
     lowers,
@@ -98,6 +56,18 @@ from flambeau.codegen.graph.native_values import (
     UnlikeValue,
     describe,
 )
+from flambeau.codegen.graph.numbers import (
+    complex_arrays,
+    complex_functions,
+    complex_numbers,
+    complex_scalars,
+    exact_functions,
+    float_parts,
+    gamma_functions,
+    whole_numbers,
+)
+from flambeau.codegen.graph.objects import objects
+from flambeau.codegen.graph.random import generator_draws, numpy_array_draws, tensor_draws
 from flambeau.codegen.graph.representation import (
     Array,
     Bool,
@@ -109,6 +79,33 @@ from flambeau.codegen.graph.representation import (
     Representation,
     Tupled,
 )
+from flambeau.codegen.graph.tensors import (
+    arrays,
+    axes,
+    bags,
+    choices,
+    copies,
+    creation,
+    distinct,
+    element_indexes,
+    gather,
+    ordered_lines,
+    packing,
+    part_writes,
+    picked_losses,
+    pieces,
+    pointwise,
+    rearranging,
+    reordered,
+    repeats,
+    resized_views,
+    running_folds,
+    scatter,
+    sorting,
+    tensor_literals,
+    writes,
+)
+from flambeau.codegen.graph.texts import number_formats, text_formats, text_numbers, text_parts, texts
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.ir.graph import Node
 from flambeau.schema import dtype as dtypes

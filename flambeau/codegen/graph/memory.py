@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.codegen.graph.lanes_emitter import LaneEmitter, Write
+from flambeau.codegen.graph.loops.lanes_emitter import LaneEmitter, Write
 from flambeau.codegen.graph.runtime import BLOCKS, ELEMENTS
 from flambeau.codegen.kernel.dtypes import ElementType, computed_type
 from flambeau.codegen.llvm.emitter import Emitter, int_constant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.codegen.graph.class_fields import LearnedFields
+from flambeau.codegen.graph.objects.class_fields import LearnedFields
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import Representation
 from flambeau.ir.graph import Graph, Node

@@ -12,25 +12,25 @@ from typing import Any
 
 from flambeau.codegen import threads
 from flambeau.codegen.choices import FASTMATH, USUAL, Choices
-from flambeau.codegen.graph import marshalling
-from flambeau.codegen.graph.abi import NO_MEMORY_AT, NO_STACK
 from flambeau.codegen.graph.call_stack import KEPT
 from flambeau.codegen.graph.compile import compile_function
+from flambeau.codegen.graph.entry import marshalling
+from flambeau.codegen.graph.entry.abi import NO_MEMORY_AT, NO_STACK
+from flambeau.codegen.graph.entry.python_blocks import free_ring, word
+from flambeau.codegen.graph.entry.shown_tensors import shown
+from flambeau.codegen.graph.entry.taken_results import take
 from flambeau.codegen.graph.exit_points import Call, ExitPoint
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
-from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address, python_imports
+from flambeau.codegen.graph.groups.group_runner import RUN_GROUP, group_runner_address, python_imports
+from flambeau.codegen.graph.loops.teams import RUN_ALONE, RUN_PIECES
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native_values import CannotCompileError
-from flambeau.codegen.graph.python_blocks import free_ring, word
 from flambeau.codegen.graph.representation import Representation, holds_objects
 from flambeau.codegen.graph.results import with_names
 from flambeau.codegen.graph.routines.library import addresses_of
 from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.shared_runtime import shared_addresses, sharing
-from flambeau.codegen.graph.shown_tensors import shown
-from flambeau.codegen.graph.taken_results import take
-from flambeau.codegen.graph.teams import RUN_ALONE, RUN_PIECES
-from flambeau.codegen.graph.tensor_constants import TensorBlocks, TensorConstant
+from flambeau.codegen.graph.tensors.tensor_constants import TensorBlocks, TensorConstant
 from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target

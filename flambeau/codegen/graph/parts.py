@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.graph.entry.foreign_code import ForeignCode
 from flambeau.codegen.graph.exit_points import ExitPoint
-from flambeau.codegen.graph.foreign_code import ForeignCode
-from flambeau.codegen.graph.teams import ParallelLoop
-from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.codegen.graph.loops.teams import ParallelLoop
+from flambeau.codegen.graph.tensors.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.late_functions import LateText
 from flambeau.ir.graph import Node
 from flambeau.program.classes import ClassDefinition

@@ -8,8 +8,8 @@ that nobody holds any more are put on a list, linked through their counts, and t
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.class_fields import Fields
-from flambeau.codegen.graph.object_pool import add_pool
+from flambeau.codegen.graph.objects.class_fields import Fields
+from flambeau.codegen.graph.objects.object_pool import add_pool
 from flambeau.codegen.graph.representation import (
     Array,
     Listed,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from flambeau.codegen.graph.abi import INTERRUPTED, STOPPED
-from flambeau.codegen.graph.block_bins import ADVICE, add_blocks
+from flambeau.codegen.graph.entry.abi import INTERRUPTED, STOPPED
+from flambeau.codegen.graph.entry.block_bins import ADVICE, add_blocks
 from flambeau.codegen.layouts import BLOCK, CONTEXT, TEAM
 from flambeau.codegen.llvm.builder import FunctionBuilder, ModuleBuilder, Signature
 from flambeau.codegen.llvm.c_interface import C_INTERFACE

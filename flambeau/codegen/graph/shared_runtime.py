@@ -18,7 +18,7 @@ import re
 from functools import cache
 from typing import Final
 
-from flambeau.codegen.graph.group_runner import python_imports
+from flambeau.codegen.graph.groups.group_runner import python_imports
 from flambeau.codegen.graph.runtime import METADATA, ask_text, clock_text, runtime_text
 from flambeau.codegen.llvm.builder import Signature
 from flambeau.codegen.llvm.engine import Engine, NativeCode, engine

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from flambeau.codegen.graph import abi, memory
+from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.entry import abi
 from flambeau.codegen.graph.exit_points import RARE, ExitPoint
 from flambeau.codegen.graph.native_values import CannotCompileError, words_of
-from flambeau.codegen.graph.new_arrays import REFUSED, new_block_function
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.representation import word_count
-from flambeau.codegen.graph.tensor_constants import is_tensor_constant
+from flambeau.codegen.graph.tensors.new_arrays import REFUSED, new_block_function
+from flambeau.codegen.graph.tensors.tensor_constants import is_tensor_constant
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Value as Register

@@ -31,7 +31,7 @@ from flambeau.codegen.graph.representation import (
     llvm_words,
 )
 from flambeau.codegen.graph.side_exits import SideExits
-from flambeau.codegen.graph.text_literals import as_text
+from flambeau.codegen.graph.texts.text_literals import as_text
 from flambeau.codegen.graph.value_table import ValueTable
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register

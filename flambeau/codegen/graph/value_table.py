@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import memory, native_values
-from flambeau.codegen.graph.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.lifetimes import Lifetimes
+from flambeau.codegen.graph.loops.lanes_emitter import LaneEmitter
 from flambeau.codegen.graph.native_values import (
     UNINITIALIZED,
     CannotCompileError,
@@ -16,11 +16,11 @@ from flambeau.codegen.graph.native_values import (
     Scalar,
     constant_of,
 )
-from flambeau.codegen.graph.new_arrays import KnownSizes
 from flambeau.codegen.graph.parts import Parts
 from flambeau.codegen.graph.releases import release_function
 from flambeau.codegen.graph.representation import Array, Fixed, Listed, Mapped, Object, Text, holds_blocks
-from flambeau.codegen.graph.tensor_constants import TensorConstant
+from flambeau.codegen.graph.tensors.new_arrays import KnownSizes
+from flambeau.codegen.graph.tensors.tensor_constants import TensorConstant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.schema.types import TensorType, TupleType, Type

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flambeau.codegen.graph.entry.signature import Signature
 from flambeau.codegen.graph.representation import Fixed, Listed, Mapped, OneOf, Optional, Representation, Tupled
-from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.emitter import Value

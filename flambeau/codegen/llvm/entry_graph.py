@@ -8,8 +8,8 @@ share one text.
 
 from __future__ import annotations
 
+from flambeau.codegen.graph.entry.signature import Signature
 from flambeau.codegen.graph.representation import word_count
-from flambeau.codegen.graph.signature import Signature
 from flambeau.codegen.layouts import ENTRY_CONTEXT, GRAPH_CELL, LEAF, ObjectLayouts
 from flambeau.codegen.llvm.builder import ModuleBuilder
 from flambeau.codegen.llvm.c_interface import C_INTERFACE

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flambeau.codegen.graph import representation as forms
-from flambeau.codegen.graph.dict_tables import FEW
+from flambeau.codegen.graph.containers.dict_tables import FEW
+from flambeau.codegen.graph.entry.signature import Parameter
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Representation, word_count
-from flambeau.codegen.graph.signature import Parameter
 from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, DICT, FOREVER, LEAF, LIST, WORD
 from flambeau.codegen.llvm.builder import FunctionBuilder
 from flambeau.codegen.llvm.c_interface import ALIGNED, WRITEABLE

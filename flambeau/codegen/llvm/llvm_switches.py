@@ -6,7 +6,7 @@ time, are smaller, and run as quickly. Functions over which LLVM's loop passes r
 products of one counter, which it takes back.
 
 Elements that one iteration loads and the next would load again are carried over in registers, before LLVM makes vectors
-of a loop. A text may ask for loads in each iteration: `codegen.graph.neighbours` says why.
+of a loop. A text may ask for loads in each iteration: `codegen.graph.loops.neighbours` says why.
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ import numpy as np
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen import available
 from flambeau.codegen.graph import result_types
+from flambeau.codegen.graph.entry.shim import Shim, leaves
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Array, Bool, Element, Float, Int, Representation, word_count
-from flambeau.codegen.graph.shim import Shim, leaves
 from flambeau.codegen.kernel import KernelError
 from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.options import Options

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.graph.foreign_code import ForeignCode
+from flambeau.codegen.graph.entry.foreign_code import ForeignCode
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.frontend.emit.values.simple_value import SimpleValue

@@ -12,7 +12,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
-from flambeau.codegen.graph.entry_stub import _objects_code
+from flambeau.codegen.graph.entry.entry_stub import _objects_code
 from flambeau.codegen.layouts import BIN, BIN_BYTES, BIN_COUNT, BLOCK, CONTEXT, SMALLEST_BIN_BITS
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")

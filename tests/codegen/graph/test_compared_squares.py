@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.codegen.graph.compared_squares import MOST
+from flambeau.codegen.graph.numbers.compared_squares import MOST
 
 SPECIAL = [
     0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, -2.2250738585072014e-308, 2.0**-537, 2.0**-500, 1e-160,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.codegen.graph.entry_stub import Parameter, Signature
+from flambeau.codegen.graph.entry.entry_stub import Parameter, Signature
 from flambeau.codegen.graph.representation import Bool, Float, Int, Listed, Mapped, Tupled
 from tests.codegen.graph.one_meaning import CALLS, agree, assert_native
 from tests.codegen.graph.test_graph_entry import both

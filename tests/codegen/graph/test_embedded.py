@@ -11,7 +11,7 @@ import pytest
 import flambeau
 from benchmarks.programs import matrix_slices, numpy_matrix_slices
 from flambeau import Tensor
-from flambeau.codegen.graph import embedded
+from flambeau.codegen.graph.groups import embedded
 from tests.codegen.graph.loop_programs import native_functions
 
 RNG = np.random.default_rng(15)

@@ -20,8 +20,8 @@ import pytest
 
 import flambeau
 from flambeau.codegen.callable_type import MISSED, missed
-from flambeau.codegen.graph import entry_stub
-from flambeau.codegen.graph.entry_stub import Parameter, Signature, call_in_python, make_entry
+from flambeau.codegen.graph.entry import entry_stub
+from flambeau.codegen.graph.entry.entry_stub import Parameter, Signature, call_in_python, make_entry
 from flambeau.codegen.graph.representation import (
     Array,
     Bool,

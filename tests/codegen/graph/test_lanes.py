@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.graph.lanes_emit import FEWEST_BITS
+from flambeau.codegen.graph.loops.lanes_emit import FEWEST_BITS
 from flambeau.codegen.llvm.engine import engine
 from tests.codegen.graph.loop_programs import agree, native_functions, outcome_on
 

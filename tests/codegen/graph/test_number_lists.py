@@ -7,7 +7,7 @@ import math
 import pytest
 
 import flambeau
-from flambeau.codegen.graph.number_lists import packed_numbers
+from flambeau.codegen.graph.containers.number_lists import packed_numbers
 from flambeau.codegen.graph.representation import Bool, Float, Int, Text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.codegen.graph.object_entry import ObjectEntry
+from flambeau.codegen.graph.objects.object_entry import ObjectEntry
 
 
 class Point:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.codegen.graph.lanes_emitter import Accesses
+from flambeau.codegen.graph.loops.lanes_emitter import Accesses
+from flambeau.codegen.graph.loops.strided_loads import gains_by_vectors
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import Affine
-from flambeau.codegen.graph.strided_loads import gains_by_vectors
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 

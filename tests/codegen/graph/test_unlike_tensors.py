@@ -9,7 +9,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import available
-from flambeau.codegen.graph.entry_stub import Parameter, Signature, call_in_python
+from flambeau.codegen.graph.entry.entry_stub import Parameter, Signature, call_in_python
 from flambeau.codegen.graph.representation import Array, Bool, Unlike
 from flambeau.schema import dtype as dtypes
 from tests.codegen.graph.one_meaning import agree
