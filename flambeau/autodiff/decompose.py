@@ -6,23 +6,29 @@
 ```
 
 What cannot be traced stays; what refuses its arguments (a mask and `is_causal`, in a branch that is not taken) stays,
-and its operands are detached.
+and nothing flows back through it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.autodiff.graph_operators import Builder
 from flambeau.autodiff.proxies import ListProxy, NumberProxy, TensorProxy, UntraceableError
 from flambeau.autodiff.symbolic_sizes import SymbolicSizes
 from flambeau.autograd.rule import gradient_of
+from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph, Node, Value
 from flambeau.ops.families.composite import CompositeKernel
 from flambeau.schema.gradient import Decomposed
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TENSOR, ListType, TensorType
+
+REFUSED: Final = (
+    "the derivative of {operator} was not made, as it refused its arguments, which it takes now: {error}. Please "
+    "report it; outside of a compiled function the gradient is there"
+)
 
 
 def do(graph: Graph, values: set[Value]) -> bool:
@@ -68,9 +74,9 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
     except UntraceableError:
         _erase_between(before, node)
         return False
-    except RuntimeError:
+    except RuntimeError as error:
         _erase_between(before, node)
-        return _detach_operands(node)
+        return _without_derivative(node, error)
     if len(values) != len(node.results):
         return False
     for old, new in zip(node.results, values, strict=True):
@@ -81,11 +87,15 @@ def _decompose(node: Node, body: Callable[..., Any], builder: Builder) -> bool:
     return True
 
 
-def _detach_operands(node: Node) -> bool:
+def _without_derivative(node: Node, error: RuntimeError) -> bool:
     """Have nothing flow back through a node whose arguments its operator refuses, as it will when it runs, if it does:
-    what gives no result has no derivative.
+    what gives no result has no derivative. If it gives one all the same, the run raises, rather than lose a gradient.
     """
     graph = node.graph
+    following = node.next or node.owner_block.return_node
+    with graph.inserting(following), graph.at_range(node.range):
+        text = REFUSED.format(operator=node.op.partition("::")[2], error=error)
+        graph.insert("prim::RaiseException", [insert_constant(graph, t) for t in (text, "builtins.RuntimeError")], [])
     with graph.inserting(node), graph.at_range(node.range):
         for index, value in enumerate(node.operands):
             if isinstance(value.static_type, TensorType):

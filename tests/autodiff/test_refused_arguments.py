@@ -9,6 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
+from flambeau.autodiff import decompose
 from flambeau.nn import functional
 
 
@@ -50,3 +51,20 @@ def test_the_call_raises_where_it_is_taken():
         with pytest.raises(RuntimeError, match="attn_mask should not be set when is_causal=True"):
             gradient(function, values, mask, True)
         gradient(function, values, mask, False)
+
+
+def smooth(x: Tensor) -> Tensor:
+    return functional.glu(x * 2).sum()
+
+
+def test_a_gradient_that_was_refused_by_mistake_is_not_lost_silently(monkeypatch):
+    def refuses(*arguments, **keywords):
+        raise RuntimeError("made up")
+
+    own = decompose._body
+    monkeypatch.setattr(decompose, "_body", lambda d: refuses if d.schema.name == "aten::glu" else own(d))
+    function = flambeau.script(smooth)
+    for values in ([0.5, -1.0], [2.0, 3.0, 1.0, 0.0]):
+        with pytest.raises(RuntimeError, match=r"the derivative of glu was not made, .* made up"):
+            function(flambeau.tensor(values, requires_grad=True)).backward()
+    assert function(flambeau.zeros(2)).item() == 0.0

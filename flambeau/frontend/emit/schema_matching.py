@@ -7,6 +7,7 @@ attempt ends in a conversion per argument, or in the sentence that says why it d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
@@ -354,7 +355,8 @@ def _remembered_match(
     key = key_of(name, args, keywords)
     known = fit_of(key)
     if known is not None:
-        return match_schema(known.schema, args, keywords, implicit=known.implicit)
+        with suppress(Mismatch):
+            return match_schema(known.schema, args, keywords, implicit=known.implicit)
     match = match_schemas(schemas, args, keywords, where)
     remember(key, match.schema, implicit=match.implicit)
     return match
