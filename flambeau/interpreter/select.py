@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
@@ -15,6 +15,7 @@ from flambeau.ir.graph import Node
 from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ClassType, InterfaceType, NoneType
 from flambeau.util.record import dataclass
 
@@ -62,20 +63,18 @@ def select(node: Node) -> Selected:
         raise structural.missing(node)
     if definition.full_name in _INLINE:
         return Selected(_INLINE[definition.full_name], definition.kernel)
-    return Selected(Op.CALL, definition.kernel)
+    return Selected(Op.CALL, _kernel(node, definition))
 
 
-def _identity(of_python: Callable[[Any, Any], bool]) -> Callable[[Node], Selected]:
-    """`is` or `is not`: Python's own where an operand is None or an object, which are the very ones or not."""
+def _kernel(node: Node, definition: OpDef) -> Callable[..., Any]:
+    """The kernel; of `is` and `is not` Python's own where an operand is None or an object, which are the very ones or
+    not."""
+    of_python = _IDENTITY.get(definition.traits.spelling or "")
+    is_plain = of_python is not None and any(isinstance(v.static_type, NoneType | ClassType) for v in node.operands)
+    return of_python if of_python is not None and is_plain else definition.kernel
 
-    def selected(node: Node) -> Selected:
-        is_plain = any(isinstance(v.static_type, NoneType | ClassType) for v in node.operands)
-        definition = node.definition
-        if definition is None:
-            raise structural.missing(node)
-        return Selected(Op.CALL, of_python if is_plain else definition.kernel)
 
-    return selected
+_IDENTITY: Final = {"is": operator.is_, "is not": operator.is_not}
 
 
 def _subroutine(node: Node) -> Function:
@@ -141,8 +140,6 @@ _SPECIAL: dict[str, Callable[[Node], Selected]] = {
     "prim::DictConstruct": lambda node: Selected(Op.DICT),
     "prim::TupleUnpack": _unpack,
     "prim::ListUnpack": _unpack,
-    "aten::__is__": _identity(operator.is_),
-    "aten::__isnot__": _identity(operator.is_not),
     "prim::GetAttr": _get,
     "prim::SetAttr": _set,
     "prim::CallFunction": _call_function,

@@ -181,14 +181,15 @@ def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
 def has_meaning(function: ArrayFunction, refusals: list[CompileError]) -> bool:
     """Whether a function without annotations has a meaning where its first argument is an array, of the usual dtypes
     and ranks, and the others are arrays too, or numbers, or the other way round, or all are numbers or texts, or where
-    what it indexes are arrays, and everything else numbers. What is said of the others goes into `refusals`.
+    what it indexes are arrays, and everything else numbers. What is said where the first
+    is an array goes into `refusals`.
     """
     rest = len(_open_parameters(function)) > 1
     arrays = [array_of(dtype, rank) for dtype, rank in _USUAL[:4]]
     kinds = [(array, other) for array in arrays for other in ((array, FLOAT, INT, _FLOAT64) if rest else (INT,))]
     others = [(INT, _FLOAT64), *((INT, array) for array in arrays if rest), *_WITHOUT_ARRAYS]
-    is_taken = _means(function, (*kinds, *others), refusals)
-    return is_taken or any(_is_taken(function, types, refusals) for types in _by_indexes(function))
+    is_taken = _means(function, kinds, refusals) or _means(function, others, [])
+    return is_taken or any(_is_taken(function, types, []) for types in _by_indexes(function))
 
 
 def has_meaning_of_containers(function: ArrayFunction) -> bool:
@@ -198,10 +199,10 @@ def has_meaning_of_containers(function: ArrayFunction) -> bool:
 
 def furthest(refusals: Sequence[CompileError], other: CompileError, *, is_numpys: bool) -> CompileError:
     """Of what was said of a function for arrays, and for tensors, what comes last in the program: how far it has a
-    meaning says which is meant. `is_numpys`: for arrays, where both are refused at one place."""
+    meaning says which is meant. `is_numpys`: for arrays, where both are refused in one line."""
     last = max(refusals, key=_place, default=other)
-    is_further = _place(last) > _place(other) or (is_numpys and _place(last) == _place(other))
-    return last if is_further else other
+    line, other_line = _place(last)[0], _place(other)[0]
+    return last if line > other_line or (is_numpys and line == other_line) else other
 
 
 def _open_parameters(function: ArrayFunction) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import numpy.typing as npt
 
 from flambeau.ops.families.arrays import Array
-from flambeau.tensor.array_library import np
+from flambeau.tensor.array_library import is_on_device, np
 
 Name = Literal["fft", "ifft", "rfft", "irfft"]
 Mode = Literal["backward", "ortho", "forward"]
@@ -36,6 +36,8 @@ def along(name: Name, array: Array, count: int, axis: int, mode: Mode, window: A
     array([[14.+0.j, -3.+5.j, -4.+0.j]])
     """
     transform = getattr(np.fft, name)
+    if is_on_device():
+        return np.ascontiguousarray(transform(array if window is None else array * window, count, axis, mode))
     if window is None and (not _is_widened(name, array, mode) or array.size <= POINTS):
         return np.ascontiguousarray(transform(array, count, axis, mode))
     lines = np.moveaxis(array, axis, -1)

@@ -126,10 +126,10 @@ def holds_elements(type_: Type) -> bool:
 
 def same_elements(a: Type, b: Type) -> bool:
     """Whether two equal types say the same of their numbers, and of their dtypes."""
-    return told_apart(a) == told_apart(b)
+    return distinctions(a) == distinctions(b)
 
 
-def told_apart(type_: Type) -> tuple[object, ...]:
+def distinctions(type_: Type) -> tuple[object, ...]:
     """What a type says beyond what equal ones do: of each in it which scalars its numbers are, or which dtype."""
     return tuple([t.dtype if isinstance(t, DtypeCode) else kinds_of(t) for t in type_.walk()])
 

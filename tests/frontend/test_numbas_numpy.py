@@ -146,10 +146,6 @@ def test_kinds_of_dtypes() -> None:
         assert scripted(np.ones(2, dtype)) == kinds(np.ones(2, dtype))
 
 
-def by_name(x):
-    return np.can_cast(from_=x.dtype, to=np.int64)
-
-
 def of_an_array(x):
     return np.issubdtype(x, np.floating)
 
@@ -161,8 +157,7 @@ def to_nothing(x):
 @pytest.mark.parametrize(
     ("program", "text"),
     [
-        (by_name, "np.can_cast takes 2 argument.s., by their places, here"),
-        (of_an_array, "np.issubdtype takes dtypes, or what names them, here"),
+        (of_an_array, "np.issubdtype: Cannot construct a dtype from an array"),
         (to_nothing, "np.can_cast: data type 'no dtype' not understood"),
     ],
 )

@@ -142,8 +142,8 @@ def test_c01_what_reaches_the_world_is_known_by_name() -> None:
     } | {
         f"python::np_random_{name}"
         for name in (
-            "double", "exponential", "float", "floats", "int", "integer", "integers", "ints", "normal", "permutation",
-            "place", "places", "seed", "shuffle", "uniform",
+            "counts", "double", "exponential", "float", "floats", "int", "integer", "integers", "ints", "normal",
+            "permutation", "place", "places", "seed", "shuffle", "uniform",
         )
     } | {"python::np_generator"} | {
         f"python::generator_{name}"

@@ -17,7 +17,7 @@ from flambeau.frontend.trees.tree_views import Def
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays, plain
-from flambeau.schema.element_type import holds_elements, told_apart, without_elements
+from flambeau.schema.element_type import distinctions, holds_elements, without_elements
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
@@ -66,7 +66,7 @@ def compiled(
     """
     tree = template.tree
     meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
-    elements = tuple(map(told_apart, bound.types.values()))
+    elements = tuple(map(distinctions, bound.types.values()))
     key = (tuple(bound.types.items()), elements, bound.arrays, meanings, open_, tuple(bound.aliases.items()))
     done = template.done.get(key)
     if done is not None:

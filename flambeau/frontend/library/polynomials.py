@@ -53,8 +53,9 @@ def polydiv(u: Any, v: Any) -> Any:
     m, n = len(dividend) - 1, len(divisor) - 1
     rest = dividend + divisor[:1] * 0
     quotient = np.zeros(max(m - n + 1, 1), dtype=rest.dtype)
+    scale = 1.0 / divisor[0]
     for k in range(m - n + 1):
-        quotient[k] = rest[k] / divisor[0]
+        quotient[k] = scale * rest[k]
         rest[k : k + n + 1] -= quotient[k] * divisor
     first = 0
     while first < len(rest) - 1 and abs(rest[first]) <= 1e-8:
