@@ -183,6 +183,26 @@ def added(a):
     return a.dtype + 1
 
 
+def rooted(a):
+    return np.sqrt(a.dtype)
+
+
+def negated(a):
+    return -a.dtype
+
+
+def indexed(a):
+    return a[a.dtype]
+
+
+def collected(a):
+    return np.array([a.dtype])
+
+
+def beside_arrays(a):
+    return np.maximum(a, a.dtype), a * a.dtype
+
+
 def ordered(a):
     return a.dtype < np.float64
 
@@ -225,7 +245,7 @@ def refused_cast(a):
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (added, "dtypes are no numbers"),
+        *[(f, "dtypes are no numbers") for f in (added, rooted, negated, indexed, collected, beside_arrays)],
         (ordered, "dtypes have no order in programs: np.can_cast"),
         (identical, "dtypes are compared by =="),
         (fields, "dtypes have no fields in programs: they have name, kind"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from flambeau.frontend.emit.dtype_operands import check_number
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.literal_arithmetic import literal_start, whole_number
 from flambeau.frontend.emit.numpy import array_promotion as arrays
@@ -29,7 +30,6 @@ from flambeau.frontend.trees.tree_views import BinOp, Const, Expr, Invert, Unary
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, uint64
-from flambeau.schema.dtype_code import is_dtype_code
 from flambeau.schema.element_type import element_of, is_element
 from flambeau.schema.types import (
     BOOL,
@@ -48,7 +48,6 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
-NO_NUMBER: Final = "dtypes are no numbers: programs compare them, print them, and make arrays of them"
 COMMUTING: Final = "+*&|^"
 """Signs whose operands may change places: `number op tensor` is `tensor op number`."""
 
@@ -215,8 +214,8 @@ def by_method(e: Emitter, where: SourceRange, op: str, left: Value, right: Value
 
 def _of_dtypes(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """Nothing: dtypes are ints to operators alone."""
-    if is_dtype_code(left.static_type) or is_dtype_code(right.static_type):
-        raise CompileError(NO_NUMBER, where)
+    check_number(left, where)
+    check_number(right, where)
     return None
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 
 from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
+from flambeau.frontend.emit.dtype_operands import check_numbers
 from flambeau.frontend.emit.empty_attributes import explained
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.fresh_containers import written_as
@@ -346,6 +347,8 @@ def call_operator(
         match = _remembered_match(name, schemas, operands, keywords, where)
     except CompileError as error:
         raise explained(error, name, [g.value for g in operands]) from None
+    if e.arrays:
+        check_numbers(match.schema, operands, where)
     return emit_match(e, name, match, where)
 
 

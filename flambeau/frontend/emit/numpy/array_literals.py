@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from flambeau.frontend.emit.container_displays import list_of
+from flambeau.frontend.emit.dtype_operands import check_number
 from flambeau.frontend.emit.implicit_conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.numpy.array_promotion import BY_THE_WAY
 from flambeau.frontend.emit.numpy.element_arithmetic import filling
@@ -56,6 +57,8 @@ class ArrayLiteral:
 
     def dtype(self) -> DType:
         """The dtype that NumPy gives. Raises CompileError where it depends on the way which numbers they are."""
+        for leaf in self.leaves:
+            check_number(leaf, self.where)
         choices = [[k or OF_PYTHON[v.static_type] for k in kinds_of(v.static_type)] for v in self.leaves]
         distinct = {tuple(dict.fromkeys(each)) for each in choices}
         dtypes = {from_numpy_dtype(np.result_type(*(d.numpy for d in each))) for each in product(*distinct)}

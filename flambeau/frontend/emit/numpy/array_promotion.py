@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
+from flambeau.frontend.emit.dtype_operands import check_number
 from flambeau.frontend.emit.values.sugared import Emitter, Given
 from flambeau.ir.graph import Node, Value
 from flambeau.schema.array_type import ArrayType, array_of, scalar_of, shown_array
@@ -188,6 +189,7 @@ def samples(value: Value, where: SourceRange) -> list[Any]:
         if dtype is None:
             raise CompileError(UNKNOWN_DTYPE, where)
         return [np.ones(1, dtype.numpy)]
+    check_number(value, where)
     return [element_sample(kind, value) for kind in kinds_of(value.static_type)]
 
 
