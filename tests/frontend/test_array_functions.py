@@ -159,3 +159,21 @@ def test_lists_of_arrays_are_joined(function: Callable[..., Any]) -> None:
         for found, expected in zip(flat(scripted(x)), flat(function(x)), strict=True):
             np.testing.assert_array_equal(found, expected)
             assert found.dtype == expected.dtype
+
+
+def smoothed(x: np.ndarray, weights: np.ndarray):
+    return np.convolve(x, weights), np.convolve(x, weights, "same")
+
+
+def test_convolutions_run_natively() -> None:
+    function = flambeau.script(smoothed)
+    rng = np.random.default_rng(4)
+    sizes = (30, 5, np.float64), (4, 9, np.float64), (7, 7, np.float32), (12, 3, np.int64), (1, 1, np.float64)
+    for size, other, dtype in sizes:
+        x, weights = (rng.integers(-9, 9, n).astype(dtype) for n in (size, other))
+        for _ in range(4):
+            for got, want in zip(function(x, weights), smoothed(x, weights), strict=True):
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+        x, weights = x[::-1].copy(), weights + dtype(1)
+    assert "native from end to end" in str(function.explain())

@@ -92,7 +92,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 def spread(long: Any, short: Any) -> Any:
     """The longer array once for each element of the shorter one."""
-    out = np.zeros(len(long) + len(short) - 1, dtype=(long[:1] * short[:1]).dtype)
+    out = np.zeros(len(long) + len(short) - 1, dtype=np.result_type(long, short))
     for j in range(len(short)):
         out[j : j + len(long)] += long * short[j]
     return out
