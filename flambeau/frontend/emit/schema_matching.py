@@ -347,8 +347,7 @@ def call_operator(
         match = _remembered_match(name, schemas, operands, keywords, where)
     except CompileError as error:
         raise explained(error, name, [g.value for g in operands]) from None
-    if e.arrays:
-        check_numbers(match.schema, operands, where)
+    check_numbers(match.schema, operands, where)
     return emit_match(e, name, match, where)
 
 
