@@ -30,6 +30,6 @@ class DtypeCode(IntType):
         return hash(IntType())
 
 
-def is_dtype_code(type_: Type) -> bool:
+def is_code_of_dtype(type_: Type) -> bool:
     """Whether values of a type are dtypes."""
     return isinstance(type_, DtypeCode)

@@ -232,6 +232,11 @@ def of_nothing_known(a):
     return np.can_cast([1, 2], np.int8)
 
 
+def of_any_number(a):
+    number = a[0] if len(a) > 1 else 2.5
+    return np.result_type(a, number)
+
+
 def of_unlike_arrays(a):
     collected = [np.zeros(2)]
     collected.append(np.zeros((2, 2), np.int8))
@@ -253,6 +258,7 @@ def refused_cast(a):
         (unnamed, "np.dtype takes dtypes here: x.dtype, np.float32, float, 'float32'"),
         (of_texts, "np.result_type gives <U32 here, of which programs have no arrays"),
         (of_nothing_known, "np.can_cast takes dtypes here"),
+        (of_any_number, "np.result_type: of which dtype this number is, only the run tells"),
         (of_unlike_arrays, "here np.ndarray of float64 with 1 dimension, and now np.ndarray of int8 with 2 dimensions"),
         (refused_cast, "np.can_cast: casting must be one of"),
     ],

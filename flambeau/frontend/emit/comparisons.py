@@ -30,7 +30,7 @@ from flambeau.frontend.trees.tree_views import Compare, ListLiteral, TupleLitera
 from flambeau.ir.graph import Value
 from flambeau.schema import registry
 from flambeau.schema.array_type import ArrayType
-from flambeau.schema.dtype_code import is_dtype_code
+from flambeau.schema.dtype_code import is_code_of_dtype
 from flambeau.schema.types import (
     BOOL,
     STRING,
@@ -59,7 +59,7 @@ def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
     """`a op b` for comparisons, membership and identity."""
     left = e.value(tree.left)
     if tree.op == "in":
-        if is_dtype_code(left.static_type) and isinstance(tree.right, TupleLiteral | ListLiteral):
+        if is_code_of_dtype(left.static_type) and isinstance(tree.right, TupleLiteral | ListLiteral):
             named = pack_tuple(e, [dtype_or_value(e, item) for item in tree.right.items])
             return SimpleValue(_tuple_contains(e, tree.range, named, left))
         container = e.sugared(tree.right)
@@ -69,7 +69,7 @@ def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
         if result is not None:
             return SimpleValue(result)
         return SimpleValue(_contains(e, tree.range, container.as_value(e, tree.right.range), left))
-    right = dtype_or_value(e, tree.right) if is_dtype_code(left.static_type) else e.value(tree.right)
+    right = dtype_or_value(e, tree.right) if is_code_of_dtype(left.static_type) else e.value(tree.right)
     return SimpleValue(compare(e, tree.range, tree.op, left, right))
 
 
@@ -204,7 +204,7 @@ def _tuple_contains(e: Emitter, where: SourceRange, container: Value, item: Valu
     result = e.constant(False)
     for element in unpack_tuple(e, container):
         types = (element.static_type, item.static_type)
-        if STRING in types and any(is_number(t) and not is_dtype_code(t) for t in types):
+        if STRING in types and any(is_number(t) and not is_code_of_dtype(t) for t in types):
             continue
         equal = to_bool(e, where, compare(e, where, "==", element, item))
         result = call_operator(e, where, "aten::__or__", [result, equal])

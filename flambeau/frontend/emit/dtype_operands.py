@@ -10,7 +10,7 @@ from typing import Final
 
 from flambeau.frontend.emit.values.sugared import Given
 from flambeau.ir.graph import Value
-from flambeau.schema.dtype_code import is_dtype_code
+from flambeau.schema.dtype_code import is_code_of_dtype
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import IntType, NumberType
 from flambeau.util.errors import CompileError
@@ -21,15 +21,15 @@ NO_NUMBER: Final = "dtypes are no numbers: programs compare them, print them, an
 
 def check_number(value: Value, where: SourceRange) -> None:
     """Raise CompileError for a dtype where a number is meant."""
-    if is_dtype_code(value.static_type):
+    if is_code_of_dtype(value.static_type):
         raise CompileError(NO_NUMBER, where)
 
 
 def check_numbers(schema: FunctionSchema, operands: Sequence[Given], where: SourceRange) -> None:
     """Raise CompileError for a dtype that an operator takes for an int, unless it only compares it."""
-    if all(not is_dtype_code(operand.value.static_type) for operand in operands):
+    if all(not is_code_of_dtype(operand.value.static_type) for operand in operands):
         return
-    if all(is_dtype_code(operand.value.static_type) for operand in operands) and len(operands) == 2:
+    if all(is_code_of_dtype(operand.value.static_type) for operand in operands) and len(operands) == 2:
         return  # whether they are equal: whoever calls operators of two dtypes has refused all else
     for formal, operand in zip(schema.positional, operands, strict=False):
         is_of_numbers = isinstance(formal.type, IntType | NumberType) or formal.broadcast

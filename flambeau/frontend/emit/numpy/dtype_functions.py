@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit.numpy.array_promotion import is_array, samples
-from flambeau.frontend.emit.numpy.dtype_names import dtype_named
+from flambeau.frontend.emit.numpy.dtype_names import PYTHON_TYPES, dtype_named
 from flambeau.frontend.emit.numpy.dtype_values import as_dtype, dtype_value, known_dtype
 from flambeau.frontend.emit.values.simple_value import SimpleValue
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
@@ -19,19 +19,19 @@ from flambeau.frontend.trees.tree_views import Apply, Expr, Starred, TupleLitera
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Value
 from flambeau.schema.dtype import from_numpy_dtype
-from flambeau.schema.dtype_code import is_dtype_code
+from flambeau.schema.dtype_code import is_code_of_dtype
 from flambeau.schema.types import BOOL, STRING, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
 NO_DTYPE: Final = "np.{name} takes dtypes here: x.dtype, np.float32, float, 'float32'{besides}"
+SEVERAL: Final = "np.{name}: of which dtype this number is, only the run tells: convert it, as in np.float64(x)"
 NO_ARRAYS: Final = "np.{name} gives {dtype} here, of which programs have no arrays"
 FUNCTIONS: Final[dict[Any, str]] = {
     getattr(np, name): name
     for name in ("result_type", "promote_types", "can_cast", "issubdtype", "isdtype") if hasattr(np, name)
 }
 """Functions of NumPy whose results follow from dtypes, which are known when a program is compiled."""
-_PYTHON: Final = (int, float, bool, complex)
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class DtypeClass(Sugared):
             raise CompileError(NO_DTYPE.format(name="dtype", besides=""), tree.range)
         named = dtype_named(e, tree.args[0])
         value = e.value(tree.args[0]) if named is None else as_dtype(named)
-        if not is_dtype_code(value.static_type):
+        if not is_code_of_dtype(value.static_type):
             raise CompileError(NO_DTYPE.format(name="dtype", besides=""), tree.args[0].range)
         return SimpleValue(value)
 
@@ -68,13 +68,13 @@ class DtypeFunction(Sugared):
     def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """What NumPy says, of the dtypes of arguments and keywords."""
         trees = [*tree.args, *(k.value for k in tree.keywords)]
-        samples = [self._sample(e, one) for one in trees]
-        if self.name == "isdtype" and isinstance(samples[0], type):
-            samples[0] = np.dtype(samples[0])  # it takes no classes
+        passed = [self._sample(e, one) for one in trees]
+        if self.name == "isdtype" and isinstance(passed[0], type):
+            passed[0] = np.dtype(passed[0])  # it takes no classes
         names = [k.name for k in tree.keywords]
         count = len(tree.args)
         try:
-            result = getattr(np, self.name)(*samples[:count], **dict(zip(names, samples[count:], strict=True)))
+            result = getattr(np, self.name)(*passed[:count], **dict(zip(names, passed[count:], strict=True)))
         except (TypeError, ValueError) as error:
             raise CompileError(f"np.{self.name}: {error}", tree.range) from None
         return SimpleValue(e.constant(result, BOOL) if isinstance(result, bool) else self._dtype(e, tree, result))
@@ -88,19 +88,22 @@ class DtypeFunction(Sugared):
     def _sample(self, e: Emitter, tree: Expr) -> Any:
         """What NumPy is asked about in place of an argument: a dtype, an abstract one, a number, an array of none."""
         python = e.python_value(tree)
-        if isinstance(python, type) and (issubclass(python, np.generic) or python in _PYTHON):
+        if isinstance(python, type) and (issubclass(python, np.generic) or python in PYTHON_TYPES):
             return python
         if isinstance(tree, TupleLiteral):
             return tuple([self._sample(e, item) for item in tree.items])
         value = e.value(tree)
-        if is_dtype_code(value.static_type):
+        if is_code_of_dtype(value.static_type):
             dtype = known_dtype(value)
             if dtype is not None:
                 return dtype.numpy
         elif value.static_type == STRING and is_constant(value):
             return constant_value(value)
         elif is_array(value) or is_number(value.static_type):
-            return samples(value, tree.range)[0]
+            each = samples(value, tree.range)
+            if len(each) == 1:
+                return each[0]
+            raise CompileError(SEVERAL.format(name=self.name), tree.range)
         besides = ", arrays and numbers" if self.name == "result_type" else ""
         raise CompileError(NO_DTYPE.format(name=self.name, besides=besides), tree.range)
 

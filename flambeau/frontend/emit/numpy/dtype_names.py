@@ -17,12 +17,13 @@ from flambeau.util.source import SourceRange
 Call = Callable[[Emitter, SourceRange, Sequence[Given], Sequence[Given]], Sugared]
 _TYPES: Final = {"int": int64, "float": float64, "bool": by_code(11), "complex": by_code(10)}
 """The dtypes that Python's types name."""
+PYTHON_TYPES: Final = (int, float, bool, complex)
 
 
 def dtype_named(e: Emitter, tree: Any) -> Value | None:
     """The dtype that `int`, `float`, `bool`, `complex` or a text such as "float32" names; None for other trees."""
     python = e.python_value(tree)
-    if python in (int, float, bool, complex):
+    if python in PYTHON_TYPES:
         return e.constant(_TYPES[python.__name__].code, INT)
     text = getattr(tree, "value", None)
     if isinstance(text, str):

@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from flambeau.frontend.emit.numpy.dtype_names import dtype_named
+from flambeau.frontend.emit.numpy.dtype_names import PYTHON_TYPES, dtype_named
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.values.sugared import Emitter, Sugared
 from flambeau.frontend.trees.tree_views import Expr, Var
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Value
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
-from flambeau.schema.dtype_code import DtypeCode, is_dtype_code
+from flambeau.schema.dtype_code import DtypeCode, is_code_of_dtype
 from flambeau.schema.types import BOOL, StringType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -56,7 +56,7 @@ def dtype_attribute(
     e: Emitter, where: SourceRange, wrap: Callable[[Value], Sugared], value: Value, name: str
 ) -> Sugared | None:
     """An attribute of a dtype; None for other values. Raises CompileError for what dtypes do not have here."""
-    if not is_dtype_code(value.static_type):
+    if not is_code_of_dtype(value.static_type):
         return None
     if name not in ATTRIBUTES:
         raise CompileError(NO_ATTRIBUTE.format(name=name, names=", ".join(ATTRIBUTES)), where)
@@ -68,7 +68,7 @@ def dtype_attribute(
 
 def dtype_text(e: Emitter, where: SourceRange, value: Value) -> Value | None:
     """What Python prints of a dtype, its name; None for other values."""
-    if not is_dtype_code(value.static_type):
+    if not is_code_of_dtype(value.static_type):
         return None
     dtype = known_dtype(value)
     if dtype is not None:
@@ -81,13 +81,13 @@ def dtypes_compared(e: Emitter, where: SourceRange, op: str, left: Value, right:
 
     Raises CompileError for their order, and for `is`: NumPy has several objects for a dtype.
     """
-    if not is_dtype_code(left.static_type) and not is_dtype_code(right.static_type):
+    if not is_code_of_dtype(left.static_type) and not is_code_of_dtype(right.static_type):
         return None
     if op not in ("==", "!="):
         raise CompileError(NO_IDENTITY if op.startswith("is") else NO_ORDER, where)
     is_negated = op == "!="
     sides = [_of_text(e, value) for value in (left, right)]
-    if not all(is_dtype_code(value.static_type) for value in sides):
+    if not all(is_code_of_dtype(value.static_type) for value in sides):
         return e.constant(is_negated, BOOL)
     return call_operator(e, where, "aten::ne" if is_negated else "aten::eq", sides)
 
@@ -104,6 +104,6 @@ def _of_text(e: Emitter, value: Value) -> Value:
 
 def dtype_or_value(e: Emitter, tree: Expr) -> Value:
     """The value of a tree beside a dtype: of Python's types, `float`, the dtype that they name."""
-    is_type = isinstance(tree, Var) and e.python_value(tree) in (int, float, bool, complex)
+    is_type = isinstance(tree, Var) and e.python_value(tree) in PYTHON_TYPES
     named = dtype_named(e, tree) if is_type else None
     return e.value(tree) if named is None else as_dtype(named)

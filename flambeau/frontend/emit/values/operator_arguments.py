@@ -18,7 +18,7 @@ from flambeau.frontend.emit.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Value
 from flambeau.ops.python_forms import equation_of
 from flambeau.schema.array_type import holds_arrays
-from flambeau.schema.dtype_code import is_dtype_code
+from flambeau.schema.dtype_code import is_code_of_dtype
 from flambeau.schema.element_type import kinds_of
 from flambeau.schema.rule_tables import RuleTable
 from flambeau.schema.set_type import SetType
@@ -65,7 +65,7 @@ def _as_texts(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap
 @adapts("python::repr")
 def _as_array(e: Emitter, where: SourceRange, bound: Sequence[Given], wrap: Wrap) -> Sequence[Given]:
     """What `repr` shows: of arrays and dtypes what they are to Python, a text that stays as it is."""
-    if bound and is_dtype_code(bound[0].value.static_type):
+    if bound and is_code_of_dtype(bound[0].value.static_type):
         return [replace(bound[0], value=call_operator(e, where, "python::as_dtype", [bound[0].value]))]
     if not e.arrays or not bound or not holds_arrays(bound[0].value.static_type):
         return bound
